@@ -230,3 +230,16 @@ def test_the_jacobian_of_an_affine_transform_by_a_number_may_be_written():
     found = rg.distributions.transforms.AffineTransform(0.0, 2.0).log_abs_det_jacobian(x, 2 * x)
     found.add_(1)
     rg.testing.assert_close(found, rg.full((2, 3), 1 + math.log(2)))
+
+
+def test_the_jacobian_of_an_affine_transform_has_the_dtype_of_a_scale_that_is_a_tensor():
+    x, whole = rg.ones(1, dtype=rg.float64), rg.tensor([1])
+    for scale, z, expected in (
+        (rg.tensor([2.0]), x, rg.float32),
+        (2.0, x, rg.float64),
+        (0.5, whole, rg.float32),
+    ):
+        transform = rg.distributions.AffineTransform(0.0, scale)
+        found = transform.log_abs_det_jacobian(z, transform(z))
+        assert found.dtype is expected
+        assert found.item() == pytest.approx(math.log(float(scale)), rel=1e-7)

@@ -105,3 +105,23 @@ def test_segments_that_do_not_fit_raise(call, kind, text):
     with pytest.raises(kind, match=text):
         call(rg.ones(3))
     assert rg.segment_reduce(rg.ones(3), "sum", lengths=rg.tensor([2]), unsafe=True).item() == 2
+
+
+@pytest.mark.parametrize(("reduce", "sign"), [("max", 1), ("min", -1)])
+def test_an_initial_value_takes_no_share_of_the_cotangent_of_an_extremum(reduce, sign):
+    for values, initial, expected in (
+        ([3.0, 1.0], 3.0, [1, 0]),
+        ([3.0, 3.0], 3.0, [0.5, 0.5]),
+        ([2.0, 1.0], 3.0, [0, 0]),
+        ([4.0, 4.0], 3.0, [0.5, 0.5]),
+        ([-math.inf, -math.inf], None, [0.5, 0.5]),
+        ([math.nan, 1.0], math.nan, [1, 0]),
+        ([3.0, 1.0], math.nan, [0, 0]),
+    ):
+        x = (rg.tensor(values) * sign).requires_grad_()
+        start = None if initial is None else initial * sign
+        found = rg.segment_reduce(x, reduce, lengths=rg.tensor([2]), initial=start)
+        largest = max(values) if initial is None else rg.tensor([*values, initial]).amax().item()
+        assert found.item() * sign == pytest.approx(largest, nan_ok=True)
+        (g,) = rg.autograd.grad(found.sum(), x)
+        assert g.tolist() == expected

@@ -179,3 +179,34 @@ def test_observations_may_weigh_nothing():
     np.testing.assert_allclose(found.numpy(), np.cov(a, aweights=weights), rtol=1e-14)
     with pytest.raises(RuntimeError, match="aweights cannot be negative"):
         rg.cov(rg.tensor(a), aweights=-rg.tensor(weights))
+
+
+MOMENTS = {
+    "mean": rg.mean, "nanmean": rg.nanmean, "logsumexp": rg.logsumexp, "var": rg.var,
+    "std": rg.std, "sum": rg.sum,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_a_wider_out_gets_values_that_were_not_rounded_to_the_inputs_dtype(name):
+    function = MOMENTS[name]
+    for narrow, wide in (
+        (rg.float16, rg.float32),
+        (rg.bfloat16, rg.float64),
+        (rg.float32, rg.float64),
+        (rg.complex64, rg.complex128),
+    ):
+        x = rg.tensor([[0.1, 2.0], [0.2, 0.3], [1.5, 0.7]]).to(narrow)
+        exact = function(x.to(wide), 0)
+        assert not exact.equal(function(x, 0).to(exact.dtype))
+        out = rg.empty(0, dtype=wide)
+        assert function(x, 0, out=out) is out
+        assert out.equal(exact.to(wide))
+        assert function(input=x, dim=0, out=rg.empty(0, dtype=wide)).equal(out)
+
+
+def test_a_narrower_out_gets_the_wide_value_rounded():
+    x = rg.tensor([0.1, 0.2, 0.4], dtype=rg.float64)
+    assert rg.mean(x, 0, out=rg.empty(())).equal(rg.mean(x, 0).float())
+    with pytest.raises(RuntimeError, match="could not infer output dtype"):
+        rg.mean(rg.tensor([1, 2]), 0, out=rg.empty(()))

@@ -234,7 +234,10 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |scale|, summed over the dimensions of an event."""
-        logarithm = ops.as_tensor(self.scale, dtype=x.dtype).abs().log()
+        scale = self.scale
+        if not isinstance(scale, Tensor):
+            scale = ops.as_tensor(scale, dtype=ops.result_type(x, 1.0))
+        logarithm = scale.abs().log()
         logarithm = logarithm.expand(ops.broadcast_shapes(x.shape, logarithm.shape))
         if not isinstance(self.scale, Tensor):
             logarithm = logarithm.contiguous()  # so that it may be written, as PyTorch's

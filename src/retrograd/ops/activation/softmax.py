@@ -110,7 +110,7 @@ _log_softmax_op = declare(
 )
 
 
-@public(out=True, methods="logsumexp")
+@public(out="wider", methods="logsumexp")
 def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 

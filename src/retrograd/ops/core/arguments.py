@@ -3,7 +3,8 @@
 NOTE [Public functions]
 1. A function that is `public(out=True)` computes and knows no `out`: the value is written there
    when it is done (`write_out`, and `write_each` for a tuple of tensors). One that is
-   `public(out="dtype")` computes in the dtype of `out`; of `public(out="truth")`, bool or uint8.
+   `public(out="dtype")` computes in the dtype of `out`; of `public(out="wider")`, in it if it is
+   wider than that of the input; of `public(out="truth")`, bool or uint8.
 2. Calls with `out` go another way (`Writing`); all others reach the function as if it were not
    decorated, and cost nothing more. Other names of arguments: `engine.naming`.
 3. `inspect.signature` shows `out`, and `by` where a function has it.
@@ -152,8 +153,12 @@ class Served:
         function = self.function if by is None else self.in_meaning(by)
         if out is None:
             return function(*args, **kwargs)
+        if not args and "input" in kwargs:
+            args = (kwargs.pop("input"),)
         if self.out == "dtype" and args:
             kwargs["dtype"] = dtype_for(args[0], kwargs.get("dtype"), out)
+        if self.out == "wider" and args:
+            args = (widened(args[0], out), *args[1:])
         if self.out == "truth" and isinstance(out, Tensor):
             function = in_truth(function, out)
         write = write_each if isinstance(out, (tuple, list)) else write_out
@@ -224,6 +229,13 @@ def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
             )
         return dtype
     return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
+
+
+def widened(input: Any, out: Any) -> Any:
+    """`input` in the wider of its dtype and that of `out`, so that the value is rounded once."""
+    if not all(isinstance(t, Tensor) and t._array.dtype.kind in "fcV" for t in (input, out)):
+        return input
+    return input.to(dtypes.promote_types(input.dtype, out.dtype))
 
 
 def in_truth(function: Callable[..., Any], out: Tensor) -> Callable[..., Any]:

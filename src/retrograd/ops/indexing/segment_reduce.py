@@ -25,6 +25,7 @@ from ..core.arguments import public
 from ..core.pointwise import shared
 from ..core.structure import grad_as_it_lies
 from ..elementwise.arithmetic import div
+from ..elementwise.clamp_where import maximum, minimum, where
 from ..reduction.extrema import least, ordered
 from ..shape.join import cat
 from .scatter import as_vector, check_along, cut, entries, of_dims, scatter_add
@@ -269,9 +270,13 @@ def segment_reduce(
     first = new_tensor(np.full(shape, start, data._array.dtype))
     if reduce in ("sum", "mean"):
         found = first.index_add(0, number, flat)
+    elif reduce == "prod":
+        found = index_reduce(first, 0, number, flat, "prod")
     else:
-        kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
-        found = index_reduce(first, 0, number, flat, kind)
+        found = index_reduce(first, 0, number, flat, f"a{reduce}", include_self=False)
+        if initial is not None:  # takes part, with no share of the cotangent where it is equal
+            best = {"max": maximum, "min": minimum}[reduce](found.detach(), first)
+            found = where(found.eq(best) | (found.isnan() & best.isnan()), found, best)
     if reduce == "mean":  # an initial value counts in the sum, not in the number
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
         lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)

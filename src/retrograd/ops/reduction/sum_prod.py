@@ -218,7 +218,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return total if dtype is None else converted(total, dtype)
 
 
-@public(out=True, methods="mean")
+@public(out="wider", methods="mean")
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
@@ -247,7 +247,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     return converted(total, dtype)
 
 
-@public(out=True, methods="nanmean")
+@public(out="wider", methods="nanmean")
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 

@@ -195,7 +195,7 @@ def _call(
     return op(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
-@public(out=True, methods="var")
+@public(out="wider", methods="var")
 def var(
     input: Tensor,
     dim: Any = None,
@@ -216,7 +216,7 @@ def var(
     return _call(_var_op, input, dim, unbiased, keepdim, correction)  # type: ignore[no-any-return]
 
 
-@public(out=True, methods="std")
+@public(out="wider", methods="std")
 def std(
     input: Tensor,
     dim: Any = None,
