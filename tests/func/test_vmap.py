@@ -729,3 +729,15 @@ def test_strided_views_of_examples_with_gaps_begin_where_each_example_does():
     x = rg.arange(12.0).reshape(3, 4)
     found = vmap(lambda a: a.as_strided((3,), (1,)))(x[:, ::2])
     assert found.tolist() == [[0, 1, 2], [4, 5, 6], [8, 9, 10]]
+
+
+def test_outer_products_lie_in_memory_as_pytorchs():
+    m, w = rg.rand(2, 3, 4), rg.rand(3, 2)
+    nested = vmap(vmap(rg.outer, (0, None)), (1, 0))(m, w)
+    assert nested.stride() == (8, 24, 2, 1)
+    rg.testing.assert_close(nested, rg.einsum("kni,nj->nkij", m, w))
+
+
+def test_outer_products_of_examples_keep_the_sign_of_zero():
+    found = vmap(rg.outer, (0, None))(rg.tensor([[-1.0], [1.0]]), rg.zeros(1))
+    assert found.flatten().signbit().tolist() == [True, False]

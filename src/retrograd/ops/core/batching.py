@@ -135,8 +135,15 @@ def as_matmul(first: str, second: str) -> Callable[..., Any]:
     return rule
 
 
-LIFTED = {"row": 1, "column": 2, "outer column": 2, "outer row": 1}
+LIFTED = {"row": 1, "column": 2}
 SUMMED = {1: "row", 2: "column"}
+
+
+def outer(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """`outer`: products of each element, which lie in memory as those of `mul`."""
+    x, y = inputs
+    x, y = xp.unsqueeze(x, dims=(x._array.ndim,)), xp.unsqueeze(y, dims=(int(batched[1]),))
+    return xp.mul(x, y)
 
 
 def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:

@@ -235,7 +235,7 @@ outer = declare(
     input=lambda xp, g, vec2: xp.mv(g, xp.conj(vec2)),
     vec2=lambda xp, g, input: xp.conj(xp.mv(xp.adjoint(g), input)),
     linear="input | vec2",
-    batch=batching.as_matmul("outer column", "outer row"),
+    batch=batching.outer,
     examples=["2, 3", "0, 3"],
     node_name="MulBackward0",
 )
