@@ -125,6 +125,7 @@ def test_functions_of_rows_and_indices_have_the_same_results():
                 x[i[0]],
                 rg.zeros(4, dtype=rg.float64).index_add(0, i[0], x[0]),
             ],
+            "integers": (i % 3, i // 2, x[i[0] % 3], i.fmod(5)),
             "so far": [x.cumsum(0), x.cumprod(1)],
             "none": None,
             "special": rg.erf(x) + rg.erfc(x),
@@ -132,6 +133,22 @@ def test_functions_of_rows_and_indices_have_the_same_results():
 
     i = rg.tensor([[0, 1, 2, 3], [3, 2, 1, 0], [1, 1, 1, 1], [2, 0, 2, 0]])
     check_alike(function, [(x, i) for (x,) in calls((4, 4), dtype=rg.float64)], 1e-15)
+
+
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+def test_fourier_transforms_of_every_norm_have_derivatives(norm):
+    def power(x):
+        z = rg.fft.fft(x, norm=norm) + rg.fft.ifft(x, norm=norm)
+        y = rg.fft.irfft(rg.fft.rfft(x, norm=norm) * 2, norm=norm, n=6)
+        return (z.abs() ** 2).sum() + (y * x).sum()
+
+    check_alike(rg.func.grad(power), calls((6,), dtype=rg.float64), 1e-14)
+
+
+def test_the_derivative_of_a_product_with_a_vector():
+    x = rg.randn(4, 3)
+    check_alike(rg.func.grad(lambda v: (x @ v).sin().sum()), calls((3,)), 1e-6)
+    check_alike(rg.func.grad(lambda m: (m @ x[0]).sin().sum()), calls((4, 3)), 1e-6)
 
 
 def test_derivatives_of_functions_are_saved_as_well():

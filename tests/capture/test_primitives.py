@@ -114,6 +114,11 @@ def matrices(x, y, v):
     return x @ y, np.matmul(x[None], y), x @ v, v @ y, np.dot(x, y), np.vdot(v, v), np.inner(v, v)
 
 
+@call(EVERY[1:], array(4), array(5))
+def pairs(v, w):
+    return np.multiply.outer(v, w), np.add.outer(v[::-2], w.reshape(1, 5))
+
+
 @call(EVERY, array(3, 4))
 def parts_that_are_written(x):
     out = np.zeros_like(x)

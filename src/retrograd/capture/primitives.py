@@ -266,6 +266,17 @@ def copied(source: Any, target: Part) -> Loop:
     return Loop("map", "copy", target, (given,), (given.dtype, target.dtype))
 
 
+@lowers("outer", table=OF_UFUNCS)
+def outer(given: Given) -> list[Loop]:
+    """`ufunc.outer`: all pairs."""
+    x, y = given.part(0), given.part(1)
+    for _ in y.shape:
+        x = lengthened(x, len(x.shape))
+    if given.options:
+        raise Opaque(f"outer with {list(given.options)}")
+    return [mapped(given.function.__self__, [x, y], given.out)]
+
+
 @lowers("pow")
 def power(given: Given) -> list[Loop]:
     """`x ** y`."""
@@ -612,9 +623,15 @@ def transform(given: Given) -> list[Loop]:
     n, axis, norm = given.named("n", "axis", "norm")
     x, out = given.part(0), given.out
     axis = (-1 if axis is None else axis) % len(x.shape)
-    if n not in (None, (out if given.name == "irfft" else x).shape[axis]) or norm != "backward":
-        raise Opaque(f"{given.name} with n or norm")
-    return [Loop("call", given.name, out, (x,), (), (axis,))]
+    size = (out if given.name == "irfft" else x).shape[axis]
+    if n not in (None, size):
+        raise Opaque(f"{given.name} with n")
+    made = [Loop("call", given.name, out, (x,), (), (axis,))]
+    power = {"forward": 1.0, "ortho": 0.5}.get(norm)
+    if power is None:
+        return made
+    factor = size ** (power if given.name.startswith("i") else -power)
+    return [*made, mapped(np.multiply, [out, factor], out)]
 
 
 @lowers("argsort")

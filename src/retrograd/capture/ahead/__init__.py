@@ -121,6 +121,8 @@ class Tracing(Recording):
         if numbers and reads - self.asked:
             self.stop(MEETS)
         found = calm(function, *plain, **named)
+        if isinstance(found, np.bool_) and not reads:  # of constants
+            return self.constant(np.asarray(found))
         try:
             made, slots = self.result(found)
             loops = self.loops_of(Call(function, *given, slots))
