@@ -1052,3 +1052,16 @@ def test_memory_that_a_step_has_read_may_still_move():
     kept.resize_(4).fill_(0.25)
     assert first() is None
     assert step(rg.ones(1)).item() == rg.ones(1).exp().item()
+
+
+def test_a_recording_does_not_change_how_gradients_lie_in_memory():
+    w, seen = rg.ones(128).requires_grad_(), []
+
+    def step(x):
+        y = x * w
+        y.register_hook(lambda g: seen.append(g.stride()))
+        y.sum(0).sum().backward()
+
+    for call in (step, rg.compile(step)):
+        call(rg.ones(200, 128))
+    assert seen == [(128, 1)] * 2

@@ -366,7 +366,7 @@ def copy(given: Given) -> list[Loop]:
     return [copied(x, out)]
 
 
-@lowers("empty", "empty_like")
+@lowers("empty", "empty_beside", "empty_like")
 def nothing(given: Given) -> list[Loop]:
     """Memory as it comes."""
     return []

@@ -151,6 +151,8 @@ def inward(shape: Any, *strides: Any) -> list[int]:
 
 def empty_beside(x: Any, dtype: Any = None) -> Any:
     """An uninitialised array in the layout of `x`, without the gaps and repetitions it may have."""
+    if x.__class__ is not ndarray and is_traced(x) and 0 in x.strides:
+        return x.recording.call(empty_beside, (x, dtype), {})
     if not is_numpy(x) or 0 not in x.strides:
         return np.empty_like(x, dtype)
     made = np.dtype(x.dtype if dtype is None else dtype)
