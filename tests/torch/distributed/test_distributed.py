@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import retrograd as rg
+from retrograd.capture.program import NATIVE
 from retrograd.torch import distributed as dist
 from retrograd.torch.distributed.engine import connections
 
@@ -532,3 +533,16 @@ def test_it_is_available_to_a_process_that_was_started_as_one_of_several(monkeyp
 @pytest.mark.usefixtures("alone")
 def test_it_is_available_within_a_group():
     assert dist.is_available()
+
+
+@pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts in C")
+@pytest.mark.usefixtures("alone")
+def test_a_compiled_step_sends_its_tensors_in_each_call():
+    def step(x):
+        y = x * 2
+        dist.all_reduce(y)
+        return y + 1
+
+    compiled = rg.compile(step)
+    assert [compiled(rg.tensor(n)).item() for n in (1.0, 2.0)] == [3.0, 5.0]
+    assert "is sent to other processes" in rg.capture.explain(compiled).text

@@ -23,6 +23,7 @@ import numpy as np
 from ... import version
 from ...autograd.grad_mode import inference_mode
 from ...engine.tensor import Tensor, new_tensor, wrote
+from ...kernels.allocation import is_traced
 from .membership import joined, outside, rank_of
 from .work import Work
 
@@ -351,6 +352,8 @@ def array_of(tensor: Any) -> Any:
             f"Expected parameter `tensor` of type retrograd.Tensor but got {type(tensor)} instead."
         )
         raise TypeError(version.named(text))
+    if is_traced(tensor._array):  # a replay would send nothing
+        tensor._array.recording.stop("a tensor is sent to other processes")
     return tensor._array
 
 
