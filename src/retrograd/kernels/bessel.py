@@ -7,6 +7,7 @@ ask for, and programs of SciPy.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ def bessel_ie(order: float, x: Any) -> Any:
     if n < 2:
         return value
     size = np.abs(x).astype(np.float64)
-    far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / np.sqrt(2 * np.pi * size)
+    root = math.sqrt(2 * math.pi) * np.sqrt(size)
+    far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / root
     return np.where(size > FAR, far, value).astype(x.dtype)
 
 

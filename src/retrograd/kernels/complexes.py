@@ -68,7 +68,7 @@ def log1p(z: Any) -> Any:
     """log(1 + z); where z is small, NumPy's loses as many digits as z has zeros."""
     re, im = z.real, z.imag
     out = np.log(joined(re + 1, im))
-    near = np.log1p(re * (re + 2) + im * im) / 2
+    near = np.where(z == 0, re, np.log1p(re * (re + 2) + im * im) / 2)
     return joined(np.where(np.abs(z) < 0.5, near, out.real), out.imag)
 
 
@@ -79,8 +79,8 @@ def exp2(z: Any) -> Any:
     root = np.exp2(z.real / 2)  # its square may overflow where the result does not
     angle = np.where((root == 0) & ~np.isfinite(angle), 0, angle)  # of 0, whatever it is
     rest = np.where(np.isfinite(rest), rest, 0)
-    cos, sin = np.cos(angle), np.sin(angle)
-    real, imag = (cos - rest * sin) * root * root, (sin + rest * cos) * root * root
+    cos, sin, less, more = np.cos(angle), np.sin(angle), np.cos(rest), np.sin(rest)
+    real, imag = (cos * less - sin * more) * root * root, (sin * less + cos * more) * root * root
     return joined(real, np.where(z.imag == 0, z.imag, imag))
 
 
@@ -136,11 +136,6 @@ def sine_of_pi(z: Any, cosine: bool = False) -> Any:
     return np.sin(u) + rest * np.cos(u)
 
 
-def root_of_product(a: Any, b: Any) -> Any:
-    """sqrt(a) * sqrt(b): the product itself may overflow, or lie on another sheet."""
-    return np.sqrt(a) * np.sqrt(b)
-
-
 @in_double
 def atan2(y: Any, x: Any) -> Any:
     """-i log((x + iy) / sqrt(x^2 + y^2)), the continuation of the real function.
@@ -148,7 +143,7 @@ def atan2(y: Any, x: Any) -> Any:
     That has the digits of log near 1, so it says only by which multiple of pi atan(y / x) is off.
     """
     u, v = x + 1j * y, x - 1j * y
-    radius = root_of_product(u, v)
+    radius = np.sqrt(u) * np.sqrt(v)  # u * v may overflow, and its root lie on another sheet
     whole = -1j * np.log(u / np.where(radius.real < 0, -radius, radius))
     part = np.arctan(y / x)
     moved = part + PI * np.rint((whole - part).real / PI)

@@ -251,10 +251,13 @@ def divisors(how: Windows, count_pad: bool) -> Any:
 
 def divided(x: Any, by: Any) -> Any:
     """`x / by` in the dtype of `x`; integers are cut off, not rounded."""
-    padded = x.dtype.kind in "iu"
+    whole = x.dtype.kind in "iu"
     if not isinstance(by, int):
-        by = table(x, by if padded else by.astype(x.real.dtype))
-    return np.trunc(np.true_divide(x, by)).astype(x.dtype) if padded else x / by
+        by = table(x, by if whole else by.astype(x.real.dtype))
+    if not whole:
+        return x / by
+    wide = x.astype(np.int64, copy=False)
+    return ((wide - np.fmod(wide, by)) // by).astype(x.dtype)
 
 
 @in_single

@@ -310,11 +310,11 @@ def _polygamma_right(order: int, x: Any) -> Any:
 
 def _polygamma_series(n: int, x: Any) -> Any:
     """psi^(n)(x) = psi^(n)(x + 1) - (-1)^n n! / x^(n+1) up to x = 20, then asymptotic series."""
-    y, total = x.copy(), np.zeros_like(x)
+    y, total = x.copy(), np.full_like(x, -0.0)
     sign, factorial = (-1.0) ** (n + 1), math.factorial(n)
     for _ in range(20):
         low = y < 20
-        total += np.where(low, sign * factorial / np.where(low, y, 1.0) ** (n + 1), 0.0)
+        total += np.where(low, sign * factorial / np.where(low, y, 1.0) ** (n + 1), -0.0)
         y = np.where(low, y + 1.0, y)
     lead = -np.log(y) if n == 0 else math.factorial(n - 1) / y**n
     series = factorial / (2 * y ** (n + 1))

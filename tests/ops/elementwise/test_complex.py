@@ -35,6 +35,21 @@ def test_abs_and_its_slope_are_safe_at_every_scale():
     np.testing.assert_allclose(grad.tolist(), [0.6 + 0.8j] * 5, rtol=1e-15)
 
 
+def test_sgn_has_both_parts_where_the_modulus_overflows():
+    most = np.finfo(np.float64).max
+    z = leaf(complex(most, most), complex(-most, most / 2), complex(most, 5e-324))
+    expected = [0.5**0.5 * (1 + 1j), 0.2**0.5 * (-2 + 1j), 1]
+    np.testing.assert_allclose(z.sgn().tolist(), expected, rtol=1e-15)
+    (grad,) = rg.autograd.grad(z.abs().sum(), z)
+    np.testing.assert_allclose(grad.tolist(), expected, rtol=1e-15)
+
+
+def test_an_infinite_gradient_of_the_imaginary_part_has_the_real_part_zero():
+    z = leaf(1 + 0j, 2 + 1j)
+    z.imag.log().sum().backward()
+    assert z.grad.tolist() == [complex(0, INF), 1j]
+
+
 def test_angle_at_zero_and_on_the_cut():
     first, second = two_derivatives(rg.angle, leaf(0j, 1 + 1j, -1 + 0j))
     np.testing.assert_allclose(first, [0, -0.5 + 0.5j, -1j], rtol=1e-15, atol=1e-16)

@@ -198,6 +198,14 @@ def test_slopes_at_kinks_and_edges_to_second_order(name, points, values, first, 
     same(found[2], second, rtol=1e-13)
 
 
+def test_exp2_of_a_large_imaginary_number_has_the_right_modulus_and_angle():
+    y = float(np.float32(1e20))  # the value is mpmath's
+    found = rg.exp2(rg.tensor([complex(0, y), complex(1, 3e38)], dtype=rg.complex64))
+    expected = -0.5460986881303451 - 0.837720850177621j
+    np.testing.assert_allclose(found[0].item(), expected, rtol=1e-6)
+    np.testing.assert_allclose(found.abs().tolist(), [1, 2], rtol=1e-6)
+
+
 def test_sinc_is_accurate_near_zero_to_high_order():
     x = leaf(1e-9)
     y = rg.sinc(x)

@@ -18,6 +18,14 @@ def check(found, expected, rtol=1e-14):
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=0)
 
 
+def test_negative_powers_of_large_complex_numbers_are_small():
+    z = leaf(1e200, complex(1e308, 1e308), complex(INF, INF), 1 + 1j, dtype=rg.complex128)
+    check(z.pow(-2).tolist(), [0, 0, 0, -0.5j])
+    check(rg.pow(z, rg.full_like(z, -4)).tolist(), [0, 0, 0, -0.25])
+    z.pow(-1).real.sum().backward()
+    check(z.grad.tolist(), [0, 0, 0, -0.5j])
+
+
 def test_the_node_shows_what_pytorch_shows():
     x = leaf(5.0)
     node = x.pow(2).grad_fn

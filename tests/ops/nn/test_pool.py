@@ -106,6 +106,11 @@ def test_divisor_override_divides_every_sum():
     assert out[0, 0].tolist() == [0.25, 0.5, 0.5, 0.25]
 
 
+def test_average_of_large_integers_has_all_digits():
+    x = rg.tensor([[2**62 + 1, 2**61 + 2, -(2**62), -3]])
+    assert rg.avg_pool1d(x, 2).tolist() == [[(2**62 + 2**61 + 3) // 2, -(2**61) - 1]]
+
+
 def test_average_of_integers_is_cut_off():
     assert avg_pool2d(rg.tensor([[[-3, -4], [-3, -4]]]), 2).tolist() == [[[-3]]]
 

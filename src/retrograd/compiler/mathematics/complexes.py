@@ -52,8 +52,11 @@ emits("absolute", COMPLEX)(lambda z: hypot(z.real, z.imag))
 
 @emits("sign", COMPLEX)
 def sign(z: Complex) -> Complex:
-    """z / |z|; 0 at 0, and of one infinite part the direction of it."""
+    """z / |z|, which may overflow; 0 at 0, and of one infinite part the direction of it."""
     x, y = z.real, z.imag
+    end = x.number(np.finfo(x.dtype).max / 2)
+    scale = select((abs(x) > end) | (abs(y) > end), x.number(0.5), 1.0)
+    x, y = x * scale, y * scale
     size = hypot(x, y)
     up, right = abs(y) == math.inf, abs(x) == math.inf
     none = size == 0

@@ -211,9 +211,9 @@ _prelu = activation(
     "prelu(input, weight)",
     lambda x, weight: np.where(x > 0, x, x * weight),
     piecewise=True,
-    input=lambda xp, g, input, weight: xp.where(input > 0, g, g * weight),
+    input=lambda xp, g, input, weight: xp.where(input > 0, g, g * xp.zero_where(weight, input > 0)),
     leads="input",
-    weight=lambda xp, g, input: xp.zero_where(g * input, input > 0),
+    weight=lambda xp, g, input: xp.zero_where(g, input > 0) * xp.zero_where(input, input > 0),
     examples=PAIRS,
     node_name="PreluKernelBackward0",
 )
@@ -379,8 +379,9 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 def _hardswish_input(xp: Any, g: Any, input: Any) -> Any:
     input = single(xp, input)
-    middle = xp.zero_where(g * (input * (1.0 / 3.0) + 0.5), input <= -3)
-    return xp.where(input >= 3, g, middle)
+    low, high = input <= -3, input >= 3
+    middle = xp.zero_where(input * (1.0 / 3.0) + 0.5, low | high)  # finite, also for a tangent 0
+    return xp.where(high, g, xp.zero_where(g, low) * middle)
 
 
 _hardswish = activation(

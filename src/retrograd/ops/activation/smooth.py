@@ -63,7 +63,7 @@ def _sigmoid(x: Any) -> Any:
 
 def _sigmoid_derivative(xp: Any, input: Any, out: Any) -> Any:
     """s (1 - s) of the sigmoid s; of real numbers by the result alone, as that of tanh."""
-    return squared_secant(xp, input / 2) / 4 if holds_complex(out) else out * (1.0 - out)
+    return squared_secant(xp, input, 2) / 4 if holds_complex(out) else out * (1.0 - out)
 
 
 sigmoid = unary(

@@ -55,6 +55,11 @@ def _power(base: Any, exponent: Any) -> Any:
     """base ** exponent of arrays of one dtype; a negative power of an integer is truncated."""
     if base.dtype.kind == "b":
         raise unsupported("pow", base.dtype)
+    if base.dtype.kind == "c":  # NumPy divides 1 by a product that may have overflowed
+        steps = (exponent.real < 0) & (exponent == np.rint(exponent.real))
+        if not known_true(~steps.any()):
+            base = np.where(steps, np.where(np.isinf(base), 0, _reciprocal(base)), base)
+            exponent = np.where(steps, -exponent, exponent)
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0

@@ -16,7 +16,7 @@ from ...engine.dispatch import operand
 from ...engine.namespaces import recorded
 from ...engine.registry import example, operator
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import copied, empty_beside
+from ...kernels.allocation import copied, empty_beside, known_true
 from ...kernels.layout import laid_out
 from ..core.arguments import public
 from ..core.pointwise import (
@@ -126,7 +126,14 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 def sign_array(x: Any) -> Any:
-    return x.copy() if x.dtype.kind == "b" else np.sign(x)
+    """x / |x|; of complex numbers whose modulus overflows NumPy's loses the real part."""
+    if x.dtype.kind == "b":
+        return x.copy()
+    found = np.sign(x)
+    if x.dtype.kind != "c":
+        return found
+    lost = (found.real == 0) & (x.real != 0)
+    return found if known_true(~lost.any()) else np.where(lost, np.sign(x * 0.5), found)
 
 
 def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:

@@ -83,7 +83,8 @@ def _inverse_root(x: Any, kind: str) -> Any:
         return 1.0 / np.sqrt((1.0 - x) * (1.0 + x) if kind == "asin" else 1.0 + x * x)
     z = complexes.turned(x) if kind == "asinh" else x
     low = joined(1 - z.real, -z.imag) if kind != "acosh" else joined(z.real - 1, z.imag)
-    return 1.0 / complexes.root_of_product(low, joined(1 + z.real, z.imag))
+    found = 1.0 / np.sqrt(low) / np.sqrt(joined(1 + z.real, z.imag))  # whose product overflows
+    return np.where(np.isinf(x), 0, found)
 
 
 for _kind, _domain in {"asin": (-0.8, 0.8), "asinh": (-0.8, 0.8), "acosh": (1.5, 3.0)}.items():
@@ -153,9 +154,10 @@ cosh = unary(
 )
 
 
-def squared_secant(xp: Any, input: Any) -> Any:
-    """1 / cosh(input)^2 of complex numbers, for formulas."""
-    return _squared_inverse(xp, xp.cosh, input, xp.real(input))
+def squared_secant(xp: Any, input: Any, divisor: int = 1) -> Any:
+    """1 / cosh(input / divisor)^2 of complex numbers, divided once finite; for formulas."""
+    cosine = xp.cosh if divisor == 1 else lambda z: xp.cosh(z / divisor)
+    return _squared_inverse(xp, cosine, input, xp.real(input) / divisor)
 
 
 def _tanh_derivative(xp: Any, input: Any, out: Any) -> Any:
@@ -233,7 +235,7 @@ def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
         return g * xp.conj(other / (other + i) / (other - i))
     radius = xp.hypot(input, other)
     divisor = radius + (radius == 0)
-    return laid_out(xp.zero_where(g * (other / divisor) / divisor, radius == 0), g, other, input)
+    return laid_out(g * xp.zero_where(other / divisor / divisor, radius == 0), g, other, input)
 
 
 atan2 = arctan2 = binary(

@@ -42,7 +42,7 @@ div_or_zero = pointwise(
     "div_or_zero(input, other)",
     _div_or_zero,
     input=lambda xp, g, other: xp.div_or_zero(g, xp.conj(other)),
-    other=lambda xp, g, other, out: -xp.div_or_zero(g * xp.conj(out), xp.conj(other)),
+    other=lambda xp, g, other, out: -g * xp.conj(xp.div_or_zero(out, other)),
     linear="input",
     examples=["3x4, 3x4", "3x1, 4", ", "],
     domain=(0.5, 2.0),

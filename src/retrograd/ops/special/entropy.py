@@ -39,12 +39,18 @@ declare(
     doc="""Where `input` is 0 and `other` is not above `edge`; for formulas.""",
 )
 
+
+def _zero_outside(xp: Any, g: Any, logarithm: Any, outside: Any) -> Any:
+    """`g` times a logarithm; 0 where that does not count, for an infinite one or infinite g too."""
+    return xp.zero_where(g * xp.conj(xp.zero_where(logarithm, outside)), outside)
+
+
 _xlogy = pointwise(
     "xlogy(input, other)",
     floating(lambda x, y: _zero_product(x, y, np.log)),
     promote=dtypes.promote_floating,
-    input=lambda xp, g, input, other: xp.zero_where(
-        g * xp.conj(xp.log(other)), xp.at_zero_product(input, other, edge=0.0)
+    input=lambda xp, g, input, other: _zero_outside(
+        xp, g, xp.log(other), xp.at_zero_product(input, other, edge=0.0)
     ),
     other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other)),
     contiguous="input",
@@ -56,8 +62,8 @@ _xlog1py = pointwise(
     "xlog1py(input, other)",
     floating(lambda x, y: _zero_product(x, y, log1p_array)),
     promote=dtypes.promote_floating,
-    input=lambda xp, g, input, other: xp.zero_where(
-        g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
+    input=lambda xp, g, input, other: _zero_outside(
+        xp, g, xp.log1p(other), xp.at_zero_product(input, other, edge=-1.0)
     ),
     other=lambda xp, g, input, other: g * xp.conj(xp.div(input, other + 1.0)),
     contiguous="input",
