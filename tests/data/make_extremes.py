@@ -39,6 +39,45 @@ LEFT_OUT = re.compile(
 )
 DIVIDE = re.compile(r"__|div|floor|fmod|remainder|gcd|lcm|pow|bitwise|polygamma|zeta|float_power")
 
+# Functions of all pairs of extremes: of two real numbers, of the parts of a complex one, and of
+# two complex ones.
+REAL = """
+    add sub mul div floor_divide fmod remainder pow float_power atan2 hypot copysign nextafter
+    logaddexp logaddexp2 xlogy special.xlog1py ldexp heaviside maximum minimum fmax fmin clamp
+    clamp_min clamp_max igamma igammac special.zeta polar complex isclose eq ne lt le gt ge
+    rsub true_divide logical_and logical_or logical_xor
+    div(x0,x1,rounding_mode="trunc") div(x0,x1,rounding_mode="floor") lerp(x0,x1,0.4)
+    lerp(x0,x1,-2.5) lerp(x0,-x1,x1) clamp(x0,-x1,x1) clamp(x1,x0,x0) where(x0>x1,x0,x1)
+    addcmul(x0,x0,x1) addcdiv(x0,x1,x0)
+"""
+SINGLE = """
+    abs angle sgn conj real imag reciprocal square sqrt rsqrt exp exp2 expm1 log log2 log10 log1p
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid sinc isnan isinf isfinite
+    pow(x0,2) pow(x0,3) pow(x0,-1) pow(x0,0.5) pow(x0,2.5) pow(x0,0) pow(2,x0) pow(x0,1+2j)
+    div(x0,2j) mul(x0,2j) div(2j,x0)
+"""
+COMPLEX = "add sub mul div pow logaddexp lerp(x0,x1,0.4) addcdiv(x0,x0,x1) eq isclose"
+
+
+def products():
+    """(function, letter, inputs) of the functions of all pairs."""
+    for letter in "fd":
+        most, least = MOST[letter], LEAST[letter]
+        real = [0.0, -0.0, least, -least, 0.5, 1.0, -1.0, 2.0, -3.0, most, -most]
+        parts = [0.0, -0.0, least, 0.5, -0.5, 2.0, -2.0, most, -most]
+        few = [0.0, -0.0, 1.0, -2.0, most]
+        real, parts, few = ([*some, math.inf, -math.inf, math.nan] for some in (real, parts, few))
+        grid = np.stack(np.meshgrid(real, real), -1).reshape(-1, 2).T
+        for call in REAL.split():
+            yield call, letter, grid
+        plane = np.stack(np.meshgrid(parts, parts), -1).reshape(-1, 2).view(complex)
+        for call in SINGLE.split():
+            yield call, letter.upper(), plane.T
+        corners = np.stack(np.meshgrid(few, few), -1).reshape(-1, 2).view(complex)[::5, 0]
+        pairs = np.stack(np.meshgrid(corners, corners), -1).reshape(-1, 2)
+        for call in COMPLEX.split():
+            yield call, letter.upper(), pairs.T
+
 
 def fillings(letter):
     """{name: numbers} that inputs of a dtype are filled with."""
@@ -66,7 +105,9 @@ def cases():
         if LEFT_OUT.match(name) or name.startswith(make_dtypes.RANDOM) or max(sizes) > 40:
             continue
         chosen = [k for k, (_, a, _) in enumerate(call[1]) if a.dtype.kind == "f"]
-        for letter in "fdil" if chosen and not DIVIDE.match(name) else "fd" if chosen else "":
+        paired = name in REAL.split() and call[0] == f"lib.{name}(x0, x1)"
+        letters = ("" if paired else "fd") + ("" if DIVIDE.match(name) else "il")
+        for letter in letters if chosen else "":
             for filling, numbers in fillings(letter).items():
                 for start in range(0, len(numbers), max(*sizes, 3)):
                     whole = {
@@ -78,18 +119,25 @@ def cases():
                     for k in chosen if len(chosen) == 2 else ():
                         one = {k: filled(numbers, call[1][k][1].shape, start, 1)}
                         yield f"{key} {k}", call, letter, one
+    for function, letter, inputs in products():
+        name, _, given = function.partition("(")
+        call = f"lib.{name}({given or ','.join(f'x{k}' for k in range(len(inputs))) + ')'}"
+        arrays = dict(enumerate(inputs))
+        places = [(ops_format.LETTERS[letter], a, True) for a in inputs]
+        yield f"{name} {function} {letter}", (call, places), letter, arrays
 
 
 def carried_out(lib, call, letter, arrays):
     """Results and gradients of a call of which some inputs are replaced."""
-    dtype, inputs = getattr(lib, ops_format.LETTERS[letter]), []
+    dtype, inputs, real = getattr(lib, ops_format.LETTERS[letter]), [], letter not in "il"
     for k, (name, array, _) in enumerate(call[1]):
-        floating = array.dtype.kind == "f"
-        t = make_dtypes.cast(lib, name, array, letter if floating else None)
-        t = lib.tensor(arrays[k], dtype=dtype) if k in arrays else t
-        inputs.append(t.requires_grad_() if floating and letter in "fd" else t)
-    lib.manual_seed(0)
-    value, gradients = ops_format.run(lib, call[0], inputs, letter in "fd")
+        floating = array.dtype.kind in "fc"
+        if k in arrays:
+            t = lib.tensor(arrays[k], dtype=dtype)
+        else:
+            t = make_dtypes.cast(lib, name, array, letter if floating else None)
+        inputs.append(t.requires_grad_() if floating and real else t)
+    value, gradients = ops_format.run(lib, call[0], inputs, real)
     return ops_format.tensors(value), [g for g in gradients or () if g is not None]
 
 

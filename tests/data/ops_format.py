@@ -16,6 +16,7 @@ the pool of their dtype, in the order of the file.
 `read` gives the calls with their numbers, `run` carries one out; neither needs PyTorch.
 """
 
+import functools
 import json
 import math
 import warnings
@@ -58,12 +59,18 @@ def magnitudes(parts):
 NAMES = {"inf": math.inf, "nan": math.nan, "magnitudes": magnitudes}
 
 
+@functools.cache
+def compiled(expression):
+    """The code of an expression."""
+    return compile(expression, "<stored call>", "eval")
+
+
 def run(lib, expression, inputs, derivatives):
     """What the expression gives on the inputs, and the gradients of those that require one."""
     x = {f"x{place}": t for place, t in enumerate(inputs)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value = eval(expression, {"lib": lib, **NAMES, **x})
+        value = eval(compiled(expression), {"lib": lib, **NAMES, **x})
     outs = [t for t in tensors(value) if t.requires_grad]
     leaves = [t for t in inputs if t.requires_grad]
     if not (derivatives and outs and leaves):
