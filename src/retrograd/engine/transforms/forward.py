@@ -37,6 +37,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...kernels.memory import memory_order
+from ..backward.accumulation import steps
 from ..backward.anomaly import say
 from ..backward.fitting import fit
 from ..backward.traversal import run
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
     from ..op import Op
 
+
+ndarray = np.ndarray
 
 NO_FORWARD = "Trying to use forward AD with {} that does not support it: {}"
 
@@ -254,7 +257,18 @@ def jvp(
         found = [_total(parts, out) for parts, out in zip(zip(*terms), outputs)]  # noqa: B905
         if op.piecewise and not op.linear:
             found = [tied(t, [None if x is None else node_of(x) for x in inputs]) for t in found]
+    if not op.view:  # whose tangent is the view of one
+        found = [lying_as(t, out) for t, out in zip(found, outputs, strict=True)]
     return tuple(found) if several else found[0]
+
+
+def lying_as(t: Tensor, out: Tensor) -> Tensor:
+    """A tangent in the order that its value has in memory, as in PyTorch: itself, or a copy."""
+    found, wanted = t._array, out._array
+    if not found.__class__ is wanted.__class__ is ndarray or found.strides == wanted.strides:
+        return t
+    alike = steps(found) == steps(wanted) or 0 in wanted.strides
+    return t if alike else recorded.zeros_like(out).copy_(t)  # type: ignore[no-any-return]
 
 
 def is_differentiable(op: Op, index: int) -> bool:
