@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from functools import partial
 from itertools import product
@@ -69,6 +70,23 @@ def test_messages_and_collectives_of_groups_go_on_at_once():
         return int(came.result()), total.tolist(), half
 
     assert threads(program, delay=20) == [(2, [3.0], [2.0]), (0, [3.0], None), (1, [3.0], [2.0])]
+
+
+def test_calls_that_wait_and_calls_beside_share_a_group_among_threads():
+    def program(world):
+        def run():
+            for _ in range(30):
+                found.append(world.all_reduce("sum", np.array([1.0]), "add").tolist())
+
+        found = []
+        other = threading.Thread(target=run)
+        other.start()
+        works = [world.all_reduce("sum", np.array([1.0]), "add", beside=True) for _ in range(100)]
+        found += [work.result().tolist() for work in works]
+        other.join()
+        return found
+
+    assert threads(program, delay=20) == [[[3.0]] * 130] * 3
 
 
 KINDS = ["float16", "bfloat16", "float32", "complex128", "int8"]

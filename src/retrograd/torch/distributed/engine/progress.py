@@ -4,8 +4,9 @@ NOTE [Progress]
 1. MPI moves data only while somebody asks, and nothing that waits inside it can be interrupted. So
    a call is a generator of requests, its steps, and whoever advances it asks and takes a nap in
    between: the caller itself, or for calls beside it the one thread of the poller.
-2. Exchanges of one lane go on one at a time, in the order of the calls. The first in a lane is
-   advanced by its caller, if that waits for it and the lane was empty, else by the poller.
+2. Exchanges of one lane go on one at a time, in the order of the calls. Who comes to an empty lane
+   has charge of it: a caller that waits, until its exchange is done; else the poller, until the
+   lane is empty. A caller hands on to the poller what came behind its own.
 3. What a callback of a finished exchange starts in the same lane is done at once, before the next.
 """
 
@@ -35,6 +36,8 @@ SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
 
 class Lane(deque["Exchange"]):
     """Exchanges in the order of their calls; the first is under way."""
+
+    charged = polled = stepped = False  # whether anybody has charge of it; the poller; is at it now
 
 
 class Exchange:
@@ -106,32 +109,25 @@ class Exchange:
         """Its result beside the caller, after what is in the lane."""
         if POLLER.within(lane):
             self.fulfil(partial(self.run, POLLER.step))
-            return self.future
-        with LOCK:
-            lane.append(self)
-            first = len(lane) == 1
-        if not (first and settled(lane)):
+        elif POLLER.charges(lane, self) and not settled(lane):
             POLLER.take(lane)
         return self.future
 
     def wait(self, lane: Lane) -> Any:
         """Its result, once what is in the lane is done."""
+        also = POLLER.step if POLLER.here() else None
         if POLLER.within(lane):
-            self.run(POLLER.step)
+            self.run(also)
             return self.result
-        with LOCK:
-            lane.append(self)
-            first = len(lane) == 1
-        if first:
+        if POLLER.charges(lane, self):
             try:
-                self.run(POLLER.step if POLLER.here() else None)
+                self.run(also)
             finally:
-                left(lane)
+                POLLER.leave(lane)
             return self.result
-        if POLLER.here():
-            while not self.future.done():
-                POLLER.step()
-                time.sleep(SHORT)
+        while also and not self.future.done():
+            also()
+            time.sleep(SHORT)
         return self.future.result()
 
 
@@ -140,17 +136,8 @@ def settled(lane: Lane, look: bool = False) -> bool:
     exchange = lane[0]
     if not exchange.fulfil(partial(exchange.advance, look)):
         return False
-    left(lane)
+    POLLER.leave(lane)
     return True
-
-
-def left(lane: Lane) -> None:
-    """Let the next of a lane be the first: the poller's."""
-    with LOCK:
-        lane.popleft()
-        more = bool(lane)
-    if more:
-        POLLER.take(lane)
 
 
 def nap(asked: int) -> float:
@@ -162,20 +149,41 @@ class Poller:
     """The thread that advances exchanges beside the program."""
 
     def __init__(self) -> None:
-        self._lanes: list[Lane] = []
-        self._stepping: list[Lane] = []
+        self._lanes: list[Lane] = []  # those that it has charge of
         self._more = threading.Condition(new_lock())
         self._thread: threading.Thread | None = None
+
+    def charges(self, lane: Lane, exchange: Exchange) -> bool:
+        """Put an exchange at the end of a lane; whether its caller has charge of that now."""
+        with self._more:
+            lane.append(exchange)
+            found, lane.charged = not lane.charged, True
+        return found
 
     def take(self, lane: Lane) -> None:
         """Advance what is in a lane, from its first on."""
         with self._more:
-            if not any(lane is known for known in self._lanes):
-                self._lanes.append(lane)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True)
-                self._thread.start()
-            self._more.notify()
+            self._take(lane)
+
+    def leave(self, lane: Lane) -> None:
+        """Remove the first of a lane, which is done; the poller takes what is behind it."""
+        with self._more:
+            lane.popleft()
+            lane.charged = bool(lane)
+            if lane:
+                self._take(lane)
+            elif lane.polled:
+                lane.polled = False
+                self._lanes = [other for other in self._lanes if other is not lane]
+
+    def _take(self, lane: Lane) -> None:
+        if not lane.polled:
+            lane.polled = True
+            self._lanes.append(lane)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+        self._more.notify()
 
     def here(self) -> bool:
         """Whether the caller runs in this thread, as callbacks do."""
@@ -183,23 +191,17 @@ class Poller:
 
     def within(self, lane: Lane) -> bool:
         """Whether the caller is a callback of what a lane has done."""
-        return self.here() and any(lane is known for known in self._stepping)
+        return self.here() and lane.stepped
 
     def step(self, look: bool = True) -> bool:
         """Advance all that can be advanced; whether anything was done."""
         found = False
-        for lane in [*self._lanes]:
-            if any(lane is known for known in self._stepping):
-                continue
-            self._stepping.append(lane)
-            try:
-                while lane and settled(lane, look):
+        for lane in self._lanes:
+            if not lane.stepped:
+                lane.stepped = True
+                while lane.polled and settled(lane, look):
                     found = True
-            finally:
-                self._stepping.remove(lane)
-            with self._more:
-                if not lane:
-                    self._lanes.remove(lane)
+                lane.stepped = False
         return found
 
     def _work(self) -> None:
@@ -214,7 +216,7 @@ class Poller:
                 time.sleep(nap(asked))
 
 
-LOCK, POLLER = new_lock(), Poller()
+POLLER = Poller()
 
 
 def called(function: Callable[[], Any]) -> Future[Any]:
