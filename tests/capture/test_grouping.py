@@ -15,6 +15,7 @@ if not NATIVE:
 
 from retrograd.capture.grouping import LARGEST, grouped
 from retrograd.capture.primitives import Group, Loop
+from retrograd.capture.rolling import Table
 from retrograd.capture.storages import Part, Storage
 
 FLOAT = np.dtype(np.float32)
@@ -157,3 +158,28 @@ def test_one_function_of_large_rows_is_repeated():
         x = rg.randn(100, 200)
         rg.testing.assert_close(compiled(x), x.softmax(1))
     assert compiled.compiled.variants
+
+
+def test_steps_that_repeat_are_arranged_once(monkeypatch):
+    arranged = []
+    piece = Table.piece
+    monkeypatch.setattr(Table, "piece", lambda *given: arranged.append(1) or piece(*given))
+
+    def unrolled(count):
+        def step(x, w):
+            h = x[0]
+            for _ in range(count):
+                h = h @ w
+            return h * 1
+
+        return step
+
+    counts = []
+    for count in (101, 165):
+        compiled, start = rg.compile(unrolled(count)), len(arranged)
+        for _ in range(2):
+            x, w = rg.randn(2, 4), rg.eye(4).roll(1, 0)
+            rg.testing.assert_close(compiled(x, w), unrolled(count)(x, w))
+        counts.append(len(arranged) - start)
+        assert compiled.compiled.variants
+    assert counts[0] == counts[1]

@@ -204,10 +204,9 @@ def replayed(function, arrays):
     results = tuple([new_tensor(held(f)) for f in (found if isinstance(found, tuple) else [found])])
     recording.settle()
     assert recording.stopped is None
-    lowering, left = Lowering(recording), []
+    lowering, left = Lowering(recording, program.native.can), []
     for step in recording.steps:
-        made = lowering.lowered(step)
-        if made is None or not all(map(program.native.can, made)):
+        if lowering.lowered(step) is None:
             left.append((step.function, lowering.reasons.get(id(step))))
     replay, *_ = program.program(recording, results, [], True)
     return results, replay(tensors, {}), left

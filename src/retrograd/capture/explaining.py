@@ -12,7 +12,6 @@ from ..viz.picture import Picture, document
 from .grouping import memory
 from .primitives import Group
 from .recording import Formulas
-from .steps import made_by, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,8 +65,8 @@ def of_run(run: list[Any], arrays: list[Any]) -> Row:
 
 def of_step(step: Any, arrays: Any, how: str = "call") -> Row:
     """The row of a recorded step."""
-    made = [arrays[s] for s in made_by(step)]
-    touched = {id(a): a.nbytes for a in [*made, *[arrays[s] for s in slots_of(step)]]}
+    made = [arrays[s] for s in step.gives]
+    touched = {id(a): a.nbytes for a in [*made, *[arrays[s] for s in step.reads]]}
     return Row(how, named(step), shaped(made[0]) if made else "", sum(touched.values()))
 
 

@@ -18,7 +18,7 @@ from ..compiler.recorder import PASSING, record
 from ..compiler.rows import Rows
 from ..kernels.layout import added
 from .recording import Formulas, Recording, by_elements
-from .steps import leaves, made_by, slots_of
+from .steps import leaves
 
 __all__ = ["Fused", "FusedRows", "is_elementwise", "is_in_rows", "is_repeated", "shape_of"]
 
@@ -108,7 +108,7 @@ def is_elementwise(step: Any, recording: Recording) -> bool:
     Functions of integers may also raise errors, as a division by zero does.
     """
     function = getattr(step, "function", None)
-    if any(recording.arrays[s].dtype.kind in "iu" for s in made_by(step)):
+    if any(recording.arrays[s].dtype.kind in "iu" for s in step.gives):
         return False
     if isinstance(function, Formulas):
         return by_elements(function.op)
@@ -130,7 +130,7 @@ def shape_of(step: Any, recording: Recording) -> tuple[int, ...] | None:
     in_rows = is_in_rows(step, recording)
     if not gives or not (in_rows or is_elementwise(step, recording)):
         return None
-    results, given = [arrays[s] for s in made_by(step)], [arrays[s] for s in slots_of(step)]
+    results, given = [arrays[s] for s in step.gives], [arrays[s] for s in step.reads]
     largest = max([*results, *given], key=lambda array: array.size)
     shape: tuple[int, ...] = largest.shape
     parts = [a for a in (*results, *given) if a.shape and not (in_rows and a.size < largest.size)]

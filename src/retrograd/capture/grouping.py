@@ -118,21 +118,21 @@ def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
     return found[::-1]
 
 
-def arranged(items: list[Any], placed: dict[Any, Any]) -> int:
-    """Give what is between a place in the arena; how large that is."""
+def arranged(used: list[list[Any]], placed: dict[Any, Any]) -> int:
+    """Give storages, those `used` one after the other, a place in the arena; how large that is."""
     last: dict[Any, int] = {}
-    for number, item in enumerate(items):
-        last |= {part.storage: number for part in memory(item)}
+    for number, storages in enumerate(used):
+        last |= dict.fromkeys(storages, number)
     gaps, size = [(0, sys.maxsize)], 0  # what is free
-    ends: list[list[tuple[int, int]]] = [[] for _ in items]  # what is free after each item
-    for item, free in zip(items, ends, strict=True):
-        for storage in {part.storage: None for part in memory(item)}:
+    ends: list[list[tuple[int, int]]] = [[] for _ in used]  # what is free after each
+    for storages, free in zip(used, ends, strict=True):
+        for storage in storages:
             if placed[storage] is None:
                 needed = -(-storage.whole.nbytes // 64) * 64
                 at = next(i for i, (low, high) in enumerate(gaps) if high - low >= needed)
                 start, end = gaps[at][0], gaps[at][0] + needed
                 gaps[at : at + 1] = [(end, gaps[at][1])] if end < gaps[at][1] else []
-                placed[storage] = ("arena", start)
+                placed[storage] = (0, start)
                 ends[last[storage]].append((start, end))
                 size = max(size, end)
         for start, end in free:

@@ -22,12 +22,12 @@ import numpy as np
 from ..engine.transforms.watch import Watcher
 from .grouping import parts_of
 from .primitives import Loop, may_view, primitive, with_parts
-from .recording import Call, Formulas, Recording, Slot
-from .steps import leaves, slots_of
+from .recording import Formulas, Recording
+from .steps import Call, Slot, leaves
 from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 from .traced import TracedArray
 
-__all__ = ["Lowering", "Undrawn"]
+__all__ = ["Lowered", "Lowering", "Undrawn"]
 
 MOST = 1 << 13  # elements of an array that a loop writes or reads, multiplications of a product
 
@@ -110,28 +110,58 @@ class Body(NamedTuple):
 
     loops: list[Loop]
     given: list[Storage]
-    written: list[int]  # of these, by number
     results: list[tuple[Any, Part]]
+    used: list[Storage]
+    written: set[Storage]
+
+
+class Lowered(NamedTuple):
+    """What one call does: that of its kind, whose storages that others share lie in `places`."""
+
+    body: Body
+    places: dict[Storage, tuple[Storage, int]]
+
+    def loops(self) -> list[Loop]:
+        """Its loops."""
+        places = dict(self.places)
+
+        def at(part: Part) -> Part:
+            if part.storage not in places:
+                places[part.storage] = Storage("inner", -1, part.storage.whole), 0
+            mine, start = places[part.storage]
+            return Part(mine, start + part.offset, *part[2:])
+
+        return [with_parts(loop, at) for loop in self.body.loops]
+
+    def written(self) -> set[Storage]:
+        """What it writes that others share."""
+        return {place[0] for own, place in self.places.items() if own in self.body.written}
+
+
+VIEW = Lowered(Body([], [], [], [], set()), {})
 
 
 class Lowering:
     """Lowers the calls of one recording, one after the other: each kind of call once."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, can: Any = None) -> None:
+        self.recording, self.can = recording, can
         self.world = Storages()
         self.reasons: dict[int, str] = {}
         self.parts: dict[int, Part] = {}  # that arrays of the recording are, by slot
         self.bodies: dict[Any, Body | str] = {}  # or why there is none
 
-    def lowered(self, step: Any) -> list[Loop] | None:
-        """The loops of a step, or None."""
+    def lowered(self, step: Any) -> Lowered | None:
+        """What a step does as loops, or None."""
         if not isinstance(step, Call):
             return None
         given: dict[int, int] = {}  # slots by their order
-        kind = self.kind((step.function, step.args, step.options), given)
-        body = self.bodies.get(kind)
+        kind = None
         try:
+            if self.is_view(step):
+                return VIEW
+            kind = self.kind((step.function, step.args, step.options), given)
+            body = self.bodies.get(kind)
             if body is None:
                 body = self.bodies[kind] = self.body(step, [*given])
             if isinstance(body, Body):
@@ -141,6 +171,15 @@ class Lowering:
             self.bodies.setdefault(kind, body)
         self.reasons[id(step)] = body
         return None
+
+    def is_view(self, step: Call) -> bool:
+        """Whether a call gives memory that it is given, and does nothing else."""
+        if not (id(step) in self.recording.views or may_view(step.function)):
+            return False
+        if not step.gives or not self.recording.constants.keys().isdisjoint(step.reads):
+            return False
+        given = {self.outer(slot).storage for slot in step.reads}
+        return all(self.outer(slot).storage in given for slot in step.gives)
 
     def kind(self, value: Any, given: dict[int, int]) -> Any:
         """What calls of one kind have in common: all but where their arrays are."""
@@ -180,16 +219,17 @@ class Lowering:
             self.parts[slot] = self.world.part(array)
         return self.parts[slot]
 
-    def placed(self, body: Body, given: list[int], made: Any) -> list[Loop]:
-        """The loops of a call, which differ from those of its kind in where arrays are."""
+    def placed(self, body: Body, given: list[int], made: Any) -> Lowered:
+        """What a call does, which differs from what its kind does in where arrays are."""
         places: dict[Any, tuple[Any, int]] = {  # by storage of the body
             storage: self.outer(slot)[:2] for storage, slot in zip(body.given, given, strict=True)
         }
         arrays = self.recording.arrays
-        for number in body.written:  # on copies, where nothing overlaps
-            others = [arrays[slot] for n, slot in enumerate(given) if n != number]
-            if any(np.may_share_memory(arrays[given[number]], other) for other in others):
-                raise Opaque("overlapping memory")
+        for storage, slot in zip(body.given, given, strict=True):
+            if storage in body.written:  # on copies, where nothing overlaps
+                others = [arrays[other] for other in given if other != slot]
+                if any(np.may_share_memory(arrays[slot], other) for other in others):
+                    raise Opaque("overlapping memory")
         results = [slot for slot in leaves(made) if slot is not None]
         for slot, (array, part) in zip(results, body.results, strict=True):
             mine, outer = arrays[slot], self.outer(slot)
@@ -204,21 +244,12 @@ class Lowering:
                 places[part.storage] = outer.storage, outer.offset - part.offset
             elif (known[0], known[1] + part.offset) != outer[:2]:
                 raise Opaque("a result that is a view there, and new here")
-
-        def at(part: Part) -> Part:
-            storage = part.storage
-            if storage.kind == "constant":
-                return part
-            if storage not in places:
-                places[storage] = Storage("inner", -1, storage.whole), 0
-            mine, start = places[storage]
-            return Part(mine, start + part.offset, *part[2:])
-
-        return [with_parts(loop, at) for loop in body.loops]
+        places |= {storage: (storage, 0) for storage in body.used if storage.kind == "constant"}
+        return Lowered(body, {s: places[s] for s in body.used if s in places})
 
     def body(self, step: Call, given: list[int]) -> Body:
         """What a call does."""
-        if not slots_of(step):
+        if not step.reads:
             raise Opaque("no arrays")
         found, copies, inner = expanded(step, self.recording)
         arrays, local = inner.arrays, Storages()
@@ -245,10 +276,12 @@ class Lowering:
         products = [loop for loop in made if loop.kind == "matmul"]
         if any(prod(loop.out.shape) * loop.operands[0].shape[-1] > MOST for loop in products):
             raise Opaque("a large product")
-        storages = [local.part(copies[slot].array).storage for slot in given]
-        targets = {loop.out.storage for loop in made}
-        written = [number for number, storage in enumerate(storages) if storage in targets]
-        return Body(made, storages, written, [(array, local.part(array)) for array in results])
+        if self.can and not all(map(self.can, made)):
+            raise Opaque("no code for a loop")
+        given_in = [local.part(copies[slot].array).storage for slot in given]
+        results_in = [(array, local.part(array)) for array in results]
+        used = [*dict.fromkeys([part.storage for loop in made for part in parts_of(loop)])]
+        return Body(made, given_in, results_in, used, {loop.out.storage for loop in made})
 
 
 def results_of(found: Any, made: Any) -> list[int]:

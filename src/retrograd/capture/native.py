@@ -5,9 +5,8 @@ vectors. Where each loop finds its parts, the table says. So a thousand steps in
 code than one, and `run_steps` in C goes through the table with nothing else between the loops.
 
 A function `int loop(char **bases, const int64_t *places)` is given, for each part, a number of a
-base and an offset. Base 0 is the arena, the others are arrays. Which it is, and where, a part's
-storage says: ("array", i, offset of the array in it) or ("arena", offset). The function gives 0, or
-not 0 where an index was out of range: nothing is read or written there.
+base and an offset. Base 0 is the arena, the others are arrays. `rolling` writes the table. The
+function gives 0, or not 0 where an index was out of range: nothing is read or written there.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from .grouping import memory
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
-__all__ = ["can", "functions_and_calls", "layout"]
+__all__ = ["apart", "can", "functions", "layout", "may_fail"]
 
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
@@ -65,22 +64,10 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def functions_and_calls(loops: Any, placed: Any) -> tuple[int, bytes]:
-    """Where the functions of some loops are, one for each kind, and the table of their calls;
-    `placed` says where storages are."""
-    kinds: dict[Any, int] = {}
-    words: list[int] = []
-    for loop in loops:
-        kind, parts = apart(loop)
-        words += [kinds.setdefault(kind, len(kinds)), len(parts)]
-        for part in parts:
-            memory, number, *offset = placed[part.storage]
-            if memory == "arena":
-                words += [0, number + part.offset]
-            else:
-                words += [1 + number, part.offset - offset[0]]
-    functions = machine.address(code, tuple(kinds), SOURCE, unrolled=False)
-    return functions, struct.pack(f"{len(words)}q", *words)
+def functions(kinds: list[Any]) -> int:
+    """Where the functions of kinds of loops are."""
+    found: int = machine.address(code, tuple(kinds), SOURCE, unrolled=False)
+    return found
 
 
 def code(kinds: tuple[Any, ...], source: str, name: str) -> str:

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
-from .recording import Call, Slot
-from .steps import places_in
+from .steps import Call, Slot, places_in
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
 __all__ = ["Group", "Loop", "Number", "copied", "inner", "primitive", "with_parts"]

@@ -22,13 +22,12 @@ from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
 from .asked import Asked, Bail, check, holds
-from .explaining import Listing, Row, of_items, of_run, of_step
+from .explaining import Listing, Row, of_run, of_step
 from .history import Captured
-from .lowering import Lowering, Undrawn
+from .lowering import Lowered, Lowering, Undrawn
 from .past import Past, is_shown_by
-from .recording import Call, Effect, Formulas, Recording, Result, Root, Slot, Truth, add_gradient
-from .steps import leaves, made_by, places_in, slots_of
-from .storages import Part
+from .recording import Formulas, Recording, add_gradient
+from .steps import Call, Effect, Result, Root, Slot, Truth, leaves, places_in
 
 PLACES = (Slot, Root, Result)  # what stands for something else among arguments
 LARGE = 1 << 16  # bytes of an array that goes where it was read last
@@ -36,7 +35,7 @@ NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
     from . import native
     from .fusing import Fused, FusedRows, is_elementwise, is_in_rows, is_repeated, shape_of
-    from .grouping import arranged, grouped, living
+    from .rolling import Table
 
 __all__ = ["Unclear", "program"]
 
@@ -118,17 +117,17 @@ class Writer:
         self.returned: set[int] = set()  # slots
         self.bases: list[Tensor] = []  # of views that are returned
         self.given: list[Tensor] = []  # results with a node, so far
-        self.lowering = Lowering(recording)
-        self.loops: dict[int, list[Any]] = {}  # of steps that have a native form, by id
+        self.lowering = Lowering(recording, native.can if compiled else None)
+        self.loops: dict[int, Lowered] = {}  # of steps that have a native form, by id
         self.shapes: dict[int, Any] = {}  # of steps on large arrays that kernels do
         self.rows: dict[str, Counter[Row]] = {}  # what lines of the text run
         self.gains = 0  # steps that nobody needs
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
-                loops = self.lowering.lowered(step)
-                if loops is not None and all(map(native.can, loops)):
-                    self.loops[id(step)] = loops
+                lowered = self.lowering.lowered(step)
+                if lowered is not None:
+                    self.loops[id(step)] = lowered
                 elif shape := shape_of(step, recording):
                     self.shapes[id(step)] = shape
 
@@ -153,8 +152,7 @@ class Writer:
 
     def writers(self, storage: Any) -> list[int]:
         """The ids of the steps that write to a storage."""
-        return [step for step, loops in self.loops.items()
-                if any(loop.out.storage is storage for loop in loops)]  # fmt: skip
+        return [step for step, lowered in self.loops.items() if storage in lowered.written()]
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -179,10 +177,10 @@ class Writer:
                 lines = self.effect(part[0], needed) + lines
                 if first is not None and part[0] is recording.steps[first]:
                     late = len(lines)
-                needed = (needed - set(part[0].made)) | set(slots_of(part[0]))
+                needed = (needed - set(part[0].made)) | set(part[0].reads)
                 continue
             body, took = self.body(part, needed)
-            made = {s for step in part for s in made_by(step)}
+            made = {s for step in part for s in step.gives}
             takes = ", ".join([f"v{s}" for s in sorted(took - self.constants())])
             gives = ", ".join([f"v{s}" for s in sorted(made & needed)])
             function = [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
@@ -221,8 +219,8 @@ class Writer:
         lines: list[str] = []
         needed, outer = set(later), set[int]()
         for kind, run in reversed(runs):
-            made = {s for step in run for s in made_by(step)}
-            if kind is True and any(self.loops[id(step)] for step in run):
+            made = {s for step in run for s in step.gives}
+            if kind is True and any(self.loops[id(step)].places for step in run):
                 text, takes = self.native(run, made, needed)
             elif isinstance(kind, tuple):
                 text, takes = self.fused(run, made, needed)
@@ -231,7 +229,7 @@ class Writer:
                 continue
             else:
                 text = [self.line(step) for step in run]
-                takes = {s for step in run for s in slots_of(step)} - made
+                takes = {s for step in run for s in step.reads} - made
             gone = sorted(s for s in takes - needed - self.constants() if self.is_large(s))
             text += [f"del {', '.join([f'v{s}' for s in gone])}"] * bool(gone)
             lines = text + lines
@@ -244,7 +242,7 @@ class Writer:
 
     def fused(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
         """The lines that run elementwise steps on large arrays, as few kernels as that takes."""
-        takes = {s for step in run for s in slots_of(step)} - made
+        takes = {s for step in run for s in step.reads} - made
         gives = sorted(made & later)
         if not gives:
             return [], set()
@@ -259,9 +257,9 @@ class Writer:
         if len(run) == 1:
             return [self.line(run[0])], takes
         first, rest = run[: len(run) // 2], run[len(run) // 2 :]
-        made = {s for step in rest for s in made_by(step)}
+        made = {s for step in rest for s in step.gives}
         after, between = self.fused(rest, made, later)
-        made = {s for step in first for s in made_by(step)}
+        made = {s for step in first for s in step.gives}
         before, takes = self.fused(first, made, later | between)
         return before + after, takes | (between - made)
 
@@ -294,11 +292,11 @@ class Writer:
         """
         again: list[Any] = []
         for step in reversed(run):
-            wanted = needed.intersection(made_by(step))
+            wanted = needed.intersection(step.gives)
             apart = all(self.storage(s).slot == s for s in wanted)  # it makes memory, and no views
-            if not self.loops[id(step)] and not apart:
+            if not self.loops[id(step)].places and not apart:
                 again.insert(0, step)
-                needed |= set(slots_of(step))
+                needed |= set(step.reads)
             elif any(self.storage(s).slot not in made for s in wanted):
                 raise Partial([id(step)])
         return again
@@ -307,8 +305,8 @@ class Writer:
         """The lines that run steps as one native function, and the slots that these take."""
         recording, takes, needed = self.recording, set[int](), set(later)
         again = self.views_later(run, made, needed)
-        loops = [loop for step in run for loop in self.loops[id(step)]]
-        anew = {s for step in again for s in made_by(step)}
+        calls = [self.loops[id(step)] for step in run if self.loops[id(step)].places]
+        anew = {s for step in again for s in step.gives}
         shown: dict[Any, set[int]] = {}  # the slots that must be there afterwards, by storage
         for slot in (made & needed) - anew:
             shown.setdefault(self.storage(slot), set()).add(slot)
@@ -316,47 +314,38 @@ class Writer:
         facts: list[Any] = []
         before: list[str] = []
         placed: dict[Any, Any] = {}
-        written = {loop.out.storage for loop in loops}
-        inner: list[Any] = []
-        for loop in loops:
-            for part in (loop.out, *loop.operands):
-                if not isinstance(part, Part) or part.storage in placed:
+        written = {storage for lowered in calls for storage in lowered.written()}
+        for storage in dict.fromkeys([s for call in calls for s, _ in call.places.values()]):
+            if storage.kind == "constant":
+                arrays.append(self.name(storage.whole))
+                facts.append((storage.whole, False))
+                placed[storage] = (len(arrays), 0)
+                continue
+            number, mine = storage.slot, shown.get(storage, set())
+            if number in made:
+                if not mine:
+                    placed[storage] = None
                     continue
-                kind, number, whole = part.storage.kind, part.storage.slot, part.storage.whole
-                if kind == "constant":
-                    placed[part.storage] = ("array", len(arrays), 0)
-                    arrays.append(self.name(whole))
-                    facts.append((whole, False))
-                    continue
-                mine = {number}
-                if kind == "inner" or number in made:
-                    mine = shown.get(part.storage, set())
-                    if kind == "inner" or not mine:
-                        placed[part.storage] = None
-                        inner.append(part.storage)
-                        continue
                 number = min(mine)
-                array = recording.arrays[number]
-                offset = self.lowering.outer(number).offset
-                if number in made:
-                    new = self.empty(array)
-                    if len(mine) != 1 or not new or array.nbytes != whole.nbytes:
-                        raise Partial(self.writers(part.storage))
-                    before.append(f"v{number} = {new}")
-                else:
-                    takes.add(number)
-                placed[part.storage] = ("array", len(arrays), offset)
-                arrays.append(f"v{number}")
-                facts.append((array, part.storage in written))
-        items = grouped(living(loops, set(inner), native.may_fail), set(inner))
-        arena = arranged(items, placed)
-        functions, calls = native.functions_and_calls(items, placed)
-        fixed = [str(functions), self.name(calls), str(arena), self.name(native.layout(facts))]
+            array = recording.arrays[number]
+            if number in made:
+                new = self.empty(array)
+                if len(mine) != 1 or not new or array.nbytes != storage.whole.nbytes:
+                    raise Partial(self.writers(storage))
+                before.append(f"v{number} = {new}")
+            else:
+                takes.add(number)
+            arrays.append(f"v{number}")
+            facts.append((array, storage in written))
+            placed[storage] = (len(arrays), -self.lowering.outer(number).offset)
+        table = Table(calls, placed)
+        facts_of, fixed = native.layout(facts), [str(table.functions), self.name(table.calls)]
+        fixed += [str(table.arena), self.name(facts_of)]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
-        self.rows[call] = of_items(items)
+        self.rows[call] = table.rows
         lines = [*before, call, *[self.step(step) for step in again]]
         for step in again:
-            takes |= set(slots_of(step)) - made
+            takes |= set(step.reads) - made
         return lines, takes
 
     def empty(self, array: Any) -> str:
@@ -396,7 +385,7 @@ class Writer:
                     raise Unclear("a branch on a value follows what cannot be undone")
                 if slot in made and not any(made[slot] is step for step in first):
                     first.append(made[slot])
-                    waiting += slots_of(made[slot])
+                    waiting += made[slot].reads
             order = [s for s in self.forward if any(s is f for f in first)]
             rest = [s for s in self.ordered() if not any(s is f for f in [*order, late])]
             self.order = [*order, late, *rest]
@@ -420,7 +409,7 @@ class Writer:
 
     def makers(self) -> dict[int, Any]:
         """The steps of the forward pass, by the slots that they make."""
-        return {s: step for step in self.forward for s in made_by(step)}
+        return {s: step for step in self.forward for s in step.gives}
 
     def backward(self, number: int) -> tuple[list[str], list[str], set[int]]:
         """Of a stretch: its backward function, the lines that make its node, the slots for both."""
@@ -430,11 +419,11 @@ class Writer:
             raise Unclear("the backward pass of what is returned depends on a value")
         again = self.made_anew(steps, past)
         body, took = self.body([*again, *steps], set(past.gradients))
-        took |= set(past.gradients) - {s for step in [*again, *steps] for s in made_by(step)}
+        took |= set(past.gradients) - {s for step in [*again, *steps] for s in step.gives}
         took -= {*past.cotangents, *self.constants()}
         if took & recording.overwritten:
             raise Unclear("what is written is read by the backward pass of a result")
-        if took.intersection([s for p in self.pasts for step in p.steps for s in made_by(step)]):
+        if took.intersection([s for p in self.pasts for step in p.steps for s in step.gives]):
             raise Unclear("the backward passes of results share values")
         roots = [number for number, s in enumerate(recording.root_slots) if s in took]
         arrays = sorted(took - set(recording.root_slots))
@@ -476,9 +465,9 @@ class Writer:
         So these are saved, and their versions checked.
         """
         recording, makers = self.recording, self.makers()
-        before = {s for step in steps for s in made_by(step)}
+        before = {s for step in steps for s in step.gives}
         before |= {*past.cotangents, *self.constants(), *recording.root_slots}
-        waiting = {s for step in steps for s in slots_of(step)}.union(past.gradients) - before
+        waiting = {s for step in steps for s in step.reads}.union(past.gradients) - before
         held = [recording.arrays[s] for s in recording.root_slots]
         again: list[Any] = []
         while waiting:
@@ -489,14 +478,16 @@ class Writer:
                 if not self.is_view(makers[slot]):
                     raise Unclear("a backward pass reads memory of a tensor from outside")
                 again.append(makers[slot])
-                waiting |= set(slots_of(makers[slot])) - before
+                waiting |= set(makers[slot].reads) - before
         return [step for step in self.forward if any(step is a for a in again)]
 
     def is_view(self, step: Any) -> bool:
         """Whether a step gives a view of what it is given, and does nothing else."""
         function = step.function
         known = isinstance(function, operator.attrgetter) or function is operator.getitem
-        return known or id(step) in self.recording.views or self.loops.get(id(step)) == []
+        lowered = self.loops.get(id(step))
+        nothing = lowered is not None and not lowered.places
+        return known or id(step) in self.recording.views or nothing
 
     # -- what runs -------------------------------------------------------------------------------
 
@@ -554,9 +545,9 @@ class Writer:
         if isinstance(step, Truth):
             return f"check(v{step.slot}, {step.value})"
         target = self.target(step.made)
-        scalars = self.recording.scalars.intersection(made_by(step))
+        scalars = self.recording.scalars.intersection(step.gives)
         after = "".join([f"; v{s} = asarray(v{s})" for s in sorted(scalars)])
-        made = made_by(step)
+        made = step.gives
         if made and not self.is_static(step):
             number = next(i for i, s in enumerate(self.recording.steps) if s is step)
             if self.recording.lasting_from is not None and number >= self.recording.lasting_from:
@@ -578,7 +569,7 @@ class Writer:
                 return {key: unknown(v) for key, v in value.items()}
             return value
 
-        if not list(slots_of(step)):
+        if not step.reads:
             return True
         if isinstance(getattr(step.function, "loops", step.function), np.ufunc):
             return True

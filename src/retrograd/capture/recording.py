@@ -39,9 +39,10 @@ from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
 from .asked import Asked, agree, asked, unasked
+from .steps import Call, Effect, Result, Root, Slot, Truth
 from .traced import TracedArray, held
 
-__all__ = ["Ahead", "Call", "Effect", "Recording", "Result", "Root", "Slot", "Truth"]
+__all__ = ["Ahead", "Recording"]
 
 
 # Functions whose results have a shape that depends on values.
@@ -60,54 +61,6 @@ CLASSES = {Tensor, Parameter, Buffer}
 
 class Ahead(BaseException):
     """A pass that runs before its time ends, before it does what it must not."""
-
-
-class Slot(int):
-    """The number of a value of a program, where it stands among other arguments."""
-
-    __slots__ = ()
-
-
-class Call(NamedTuple):
-    """A function of arrays, what it takes, in which slots stand for arrays, and what it gives."""
-
-    function: Any
-    args: tuple[Any, ...]
-    options: dict[str, Any]
-    made: Any  # a slot, a tuple of such things, or None for what is no array
-
-
-class Truth(NamedTuple):
-    """A branch on a value: a replay in which it is another one goes back to the eager function."""
-
-    slot: int
-    value: bool
-    late: bool  # whether something was done before that must not be done twice
-
-
-class Effect(NamedTuple):
-    """A call that a replay makes again, outside of the arithmetic.
-
-    `args` are objects, among which `Slot` stands for an array and `Root` for a tensor; `made` are
-    slots of the arrays of the tensors among its results, by their places.
-    """
-
-    function: Any
-    args: tuple[Any, ...]
-    options: dict[str, Any]
-    made: tuple[int, ...]
-
-
-class Root(NamedTuple):
-    """A tensor that was there before: its number among the roots."""
-
-    number: int
-
-
-class Result(int):
-    """The number of the step that gives a value of Python's, where it stands among arguments."""
-
-    __slots__ = ()
 
 
 class Edge(NamedTuple):
@@ -371,7 +324,7 @@ class Recording(Watcher):
         value = bool(array.array)
         known = array.slot in self.constants
         if not known and self.stopped is None and get_ident() == self.thread:
-            self.steps.append(Truth(array.slot, value, self.lasting_from is not None))
+            self.steps.append(Truth(Slot(array.slot), value, self.lasting_from is not None))
         return value
 
     def value(self, array: TracedArray, name: str) -> Any:

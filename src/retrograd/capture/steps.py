@@ -1,13 +1,82 @@
-"""What steps of a recording read and give: helpers of those who write programs."""
+"""The steps of a recording, and what stands for other things among their arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .recording import Call, Slot, Truth
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-__all__ = ["leaves", "made_by", "places_in", "slots_of"]
+__all__ = ["Call", "Effect", "Result", "Root", "Slot", "Truth", "leaves", "places_in"]
+
+
+class Slot(int):
+    """The number of a value of a program, where it stands among other arguments."""
+
+    __slots__ = ()
+
+
+class Step:
+    """What a replay does again."""
+
+    gives: Any = ()  # the slots that it gives, and did not have
+
+    @cached_property
+    def reads(self) -> list[int]:
+        """The slots that it reads."""
+        return [*dict.fromkeys(places_in([*vars(self).values()]))]
+
+
+@dataclass(eq=False)
+class Call(Step):
+    """A function of arrays, what it takes, in which slots stand for arrays, and what it gives."""
+
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    made: Any  # a slot, a tuple of such things, or None for what is no array
+
+    @cached_property
+    def gives(self) -> list[int]:
+        """The slots that it gives, and did not have."""
+        return [s for s in leaves(self.made) if s is not None and s not in self.reads]
+
+
+@dataclass(eq=False)
+class Truth(Step):
+    """A branch on a value: a replay in which it is another one goes back to the eager function."""
+
+    slot: Slot
+    value: bool
+    late: bool  # whether something was done before that must not be done twice
+
+
+@dataclass(eq=False)
+class Effect(Step):
+    """A call that a replay makes again, outside of the arithmetic.
+
+    `args` are objects, among which `Slot` stands for an array and `Root` for a tensor; `made` are
+    slots of the arrays of the tensors among its results, by their places.
+    """
+
+    function: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    made: tuple[int, ...]
+
+
+class Root(NamedTuple):
+    """A tensor that was there before: its number among the roots."""
+
+    number: int
+
+
+class Result(int):
+    """The number of the step that gives a value of Python's, where it stands among arguments."""
+
+    __slots__ = ()
 
 
 def leaves(value: Any) -> list[Any]:
@@ -17,33 +86,11 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def places_in(value: Any) -> Iterable[int]:
+def places_in(value: Any) -> Iterator[int]:
     """The slots in a tree of arguments."""
-    if isinstance(value, Slot):
-        yield int(value)
-    elif isinstance(value, dict):
-        yield from places_in(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for part in value:
+    kind = value.__class__
+    if kind is Slot:
+        yield value
+    elif kind is dict or kind is list or kind is tuple:
+        for part in value.values() if kind is dict else value:
             yield from places_in(part)
-
-
-def slots_of(step: Any) -> Iterable[int]:
-    """The slots that a step reads."""
-    if isinstance(step, Truth):
-        return [step.slot]
-    return [*places_in(step.args), *places_in(step.options)]
-
-
-def made_by(step: Any) -> Sequence[int]:
-    """The slots that a step gives, and did not have."""
-    if not isinstance(step, Call):
-        return []
-    waiting, found, given = [step.made], list[int](), set(slots_of(step))
-    while waiting:
-        made = waiting.pop()
-        if isinstance(made, tuple):
-            waiting += made
-        elif made is not None and made not in given:
-            found.append(made)
-    return found

@@ -40,8 +40,8 @@ from ...serialization.files import write
 from ..compiled import apart
 from ..grouping import arranged, living, parts_of
 from ..primitives import Loop, Number, copied, inner, primitive
-from ..recording import FACTS, Call, Recording
-from ..steps import places_in
+from ..recording import FACTS, Recording
+from ..steps import Call, places_in
 from ..storages import Opaque, Part, Storage, Storages, owner_of
 from ..traced import TracedArray, held
 
@@ -370,7 +370,8 @@ class Writer:
         inside = {s for s in every if s.kind in ("inner", "input")} - {p.storage for p in results}
         self.loops = living(loops, inside, lambda loop: loop.kind in ("check", "gather", "scatter"))
         self.placed: dict[Any, Any] = {s: None if s.kind == "inner" else ("", 0) for s in every}
-        self.arena = arranged([*self.loops, *shown], self.placed)
+        used = [[part.storage for part in parts_of(loop)] for loop in (*self.loops, *shown)]
+        self.arena = arranged(used, self.placed)
         self.parts: dict[Any, int] = {}
         self.pool, self.places = bytearray(), dict[bytes, int]()  # of constants
         self.state: dict[str, int] = {}
