@@ -118,11 +118,9 @@ def holds(tree: Any, kinds: Any) -> bool:
     for each in waiting:  # which grows
         if isinstance(each, kinds):
             return True
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        if isinstance(each, slice):
-            waiting += (each.start, each.stop, each.step)
-        elif isinstance(each, (list, tuple, dict)):
+        if isinstance(each, (list, tuple, dict, slice)) and id(each) not in seen:
+            seen.add(id(each))
+            if isinstance(each, slice):
+                each = each.start, each.stop, each.step  # noqa: PLW2901
             waiting += each.values() if isinstance(each, dict) else each
     return False

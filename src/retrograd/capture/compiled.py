@@ -10,8 +10,6 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.lib.array_utils import byte_bounds
-
 from .. import dtypes, modes
 from ..engine.tensor import Tensor
 from ..engine.views import live_views
@@ -23,6 +21,7 @@ from .guards import Guards
 from .past import Past, past_of
 from .program import NATIVE, Unclear, program
 from .recording import Recording
+from .storages import bounds
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -254,7 +253,7 @@ def guard_roots(recording: Recording, guards: Guards) -> None:
 
 def apart(tensors: Any) -> bool:
     """Whether no two tensors share memory."""
-    ranges = sorted(byte_bounds(t._array) for t in tensors)
+    ranges = sorted(bounds(t._array) for t in tensors)
     return all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
 
 

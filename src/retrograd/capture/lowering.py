@@ -103,14 +103,11 @@ def is_numpys(function: Any) -> bool:
 
 
 class Body(NamedTuple):
-    """What all calls of one kind do, as loops on copies of what they are given and give.
-
-    Of what is given it has the storages, of what a call gives the arrays and the parts they are.
-    """
+    """What all calls of one kind do, as loops on copies of what they are given and give."""
 
     loops: list[Loop]
     given: list[Storage]
-    results: list[tuple[Any, Part]]
+    results: list[Part]
     used: list[Storage]
     written: set[Storage]
 
@@ -160,12 +157,14 @@ class Lowering:
         try:
             if self.is_view(step):
                 return VIEW
+            results = [slot for slot in leaves(step.made) if slot is not None]
             kind = self.kind((step.function, step.args, step.options), given)
+            kind = kind, *map(self.layout, results)
             body = self.bodies.get(kind)
             if body is None:
-                body = self.bodies[kind] = self.body(step, [*given])
+                body = self.bodies[kind] = self.body(step, [*given], results)
             if isinstance(body, Body):
-                return self.placed(body, [*given], step.made)
+                return self.placed(body, [*given], results)
         except (Opaque, TypeError, ValueError, KeyError, NotImplementedError) as error:
             body = f"{type(error).__name__}: {error}"
             self.bodies.setdefault(kind, body)
@@ -191,8 +190,7 @@ class Lowering:
             if value in given:
                 return given[value]
             given[value] = len(given)
-            array = self.recording.arrays[value]
-            return array.shape, array.strides, array.dtype
+            return self.layout(value)
         if kind is tuple or kind is list:
             return (kind, *[self.kind(v, given) for v in value])
         if kind is dict:
@@ -207,6 +205,11 @@ class Lowering:
             return kind, repr(value)
         return id(value)
 
+    def layout(self, slot: int) -> Any:
+        """How an array lies, wherever that is."""
+        array = self.recording.arrays[slot]
+        return array.shape, array.strides, array.dtype
+
     def outer(self, slot: int) -> Part:
         """The part that an array of the recording is."""
         if slot not in self.parts:
@@ -219,7 +222,7 @@ class Lowering:
             self.parts[slot] = self.world.part(array)
         return self.parts[slot]
 
-    def placed(self, body: Body, given: list[int], made: Any) -> Lowered:
+    def placed(self, body: Body, given: list[int], results: list[int]) -> Lowered:
         """What a call does, which differs from what its kind does in where arrays are."""
         places: dict[Any, tuple[Any, int]] = {  # by storage of the body
             storage: self.outer(slot)[:2] for storage, slot in zip(body.given, given, strict=True)
@@ -230,16 +233,10 @@ class Lowering:
                 others = [arrays[other] for other in given if other != slot]
                 if any(np.may_share_memory(arrays[slot], other) for other in others):
                     raise Opaque("overlapping memory")
-        results = [slot for slot in leaves(made) if slot is not None]
-        for slot, (array, part) in zip(results, body.results, strict=True):
-            mine, outer = arrays[slot], self.outer(slot)
-            if array.shape != mine.shape or array.dtype != mine.dtype:
-                raise Opaque("a result of another shape")
-            if steps_of(array) != steps_of(mine):
-                raise Opaque("a result lies in another way")
-            known = places.get(part.storage)
+        for slot, part in zip(results, body.results, strict=True):
+            outer, known = self.outer(slot), places.get(part.storage)
             if known is None:  # new memory
-                if part.storage.whole.nbytes != owner_of(mine).nbytes:
+                if part.storage.whole.nbytes != owner_of(arrays[slot]).nbytes:
                     raise Opaque("a result in larger memory")
                 places[part.storage] = outer.storage, outer.offset - part.offset
             elif (known[0], known[1] + part.offset) != outer[:2]:
@@ -247,7 +244,7 @@ class Lowering:
         places |= {storage: (storage, 0) for storage in body.used if storage.kind == "constant"}
         return Lowered(body, {s: places[s] for s in body.used if s in places})
 
-    def body(self, step: Call, given: list[int]) -> Body:
+    def body(self, step: Call, given: list[int], results: list[int]) -> Body:
         """What a call does."""
         if not step.reads:
             raise Opaque("no arrays")
@@ -262,10 +259,17 @@ class Lowering:
             if number not in inner.constants and local.find(array) is None:
                 whole = owner_of(array)
                 local.enter(whole, Storage("inner", -1, whole))
-        results = [arrays[slot] for slot in results_of(found, step.made)]
+        gives = [arrays[slot] for slot in results_of(found, step.made)]
         known = list(inner.constants.values())
-        if any(np.may_share_memory(array, constant) for array in results for constant in known):
+        if any(np.may_share_memory(array, constant) for array in gives for constant in known):
             raise Opaque("a view of a constant")
+        for array, mine in zip(
+            gives, [self.recording.arrays[slot] for slot in results], strict=True
+        ):
+            if array.shape != mine.shape or array.dtype != mine.dtype:
+                raise Opaque("a result of another shape")
+            if steps_of(array) != steps_of(mine):
+                raise Opaque("a result lies in another way")
         made: list[Loop] = []
         for each in inner.steps:
             if not isinstance(each, Call):
@@ -279,9 +283,9 @@ class Lowering:
         if self.can and not all(map(self.can, made)):
             raise Opaque("no code for a loop")
         given_in = [local.part(copies[slot].array).storage for slot in given]
-        results_in = [(array, local.part(array)) for array in results]
         used = [*dict.fromkeys([part.storage for loop in made for part in parts_of(loop)])]
-        return Body(made, given_in, results_in, used, {loop.out.storage for loop in made})
+        written = {loop.out.storage for loop in made}
+        return Body(made, given_in, [*map(local.part, gives)], used, written)
 
 
 def results_of(found: Any, made: Any) -> list[int]:

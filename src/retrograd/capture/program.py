@@ -500,8 +500,14 @@ class Writer:
 
     def listing(self, text: str) -> Listing:
         """What was recorded, and what the text runs for it."""
-        calls = [s for s in self.recording.steps if isinstance(s, Call) and not self.is_view(s)]
-        before = Counter([of_step(step, self.recording.arrays) for step in calls])
+        before, rows = Counter[Row](), dict[int, Row]()  # of bodies
+        for step in self.recording.steps:
+            if isinstance(step, Call) and not self.is_view(step):
+                lowered = self.loops.get(id(step))
+                kind = id(step if lowered is None else lowered.body)
+                if kind not in rows:
+                    rows[kind] = of_step(step, self.recording.arrays)
+                before[rows[kind]] += 1
         after = Counter[Row]()
         for line in text.splitlines():
             after.update(self.rows.get(line.strip(), {}))

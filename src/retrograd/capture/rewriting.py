@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Unclear", "rewritten"]
+__all__ = ["PACKAGE", "Unclear", "rewritten"]
 
+PACKAGE = __package__.partition(".")[0]
 WATCH = "__watch__"  # the variable that holds the watch in what is rewritten
 
 FRAMES = {"dir", "eval", "exec", "globals", "locals", "vars"}  # which ask for the frame
@@ -53,7 +54,8 @@ class Unclear(Exception):  # noqa: N818 (the function runs as it is)
 def rewritten(function: FunctionType, watch: Any) -> Callable[..., Any]:
     """The function, which tells `watch` what it does; raises Unclear where that cannot be."""
     linecache.lazycache(function.__code__.co_filename, function.__globals__)
-    code, free = _compiled(function.__code__)
+    ours = str(function.__globals__.get("__name__")).partition(".")[0] == PACKAGE
+    code, free = _compiled(function.__code__, ours)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[WATCH] = _cell(watch)
     made = FunctionType(
@@ -73,10 +75,13 @@ def _cell(value: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def _compiled(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
-    """The code of a rewritten function, and the variables that it has from outside."""
+def _compiled(code: CodeType, ours: bool) -> tuple[CodeType, tuple[str, ...]]:
+    """The code of a rewritten function, and the variables that it has from outside.
+
+    Globals of `ours` are not told.
+    """
     definition = _definition(code)
-    tree = Rewriter(definition, code).rewritten()
+    tree = Rewriter(definition, code, ours).rewritten()
     tree.name = "_rewritten_"  # its own name may be one that it reads
     outer = ast.FunctionDef(
         "factory", _arguments([WATCH, *code.co_freevars]), [tree], [], lineno=1, col_offset=0
@@ -162,8 +167,8 @@ class Done(ast.expr):
 class Rewriter(ast.NodeTransformer):
     """Puts calls of the watch into a function: NOTE [Rewriting]."""
 
-    def __init__(self, definition: Any, code: CodeType) -> None:
-        self.definition = definition
+    def __init__(self, definition: Any, code: CodeType, ours: bool) -> None:
+        self.definition, self.ours = definition, ours
         self.free = set(code.co_freevars)
         self.scopes = [bound(definition)]
 
@@ -242,7 +247,7 @@ class Rewriter(ast.NodeTransformer):
         if node.id in self.free:
             cell = ast.copy_location(ast.Lambda(_arguments([]), node), node)  # which holds it
             return self.told("variable", node, ast.Constant(node.id), node, cell)
-        return self.told("outside", node, ast.Constant(node.id), node)
+        return node if self.ours else self.told("outside", node, ast.Constant(node.id), node)
 
     def visit_Attribute(self, node: Any) -> Any:
         if isinstance(node.ctx, ast.Load):

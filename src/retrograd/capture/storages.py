@@ -10,7 +10,17 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..kernels.memory import address, strided
 
-__all__ = ["Opaque", "Part", "Storage", "Storages", "check_apart", "like", "owner_of", "steps_of"]
+__all__ = [
+    "Opaque",
+    "Part",
+    "Storage",
+    "Storages",
+    "bounds",
+    "check_apart",
+    "like",
+    "owner_of",
+    "steps_of",
+]
 
 
 class Opaque(Exception):  # noqa: N818 (no error)
@@ -43,6 +53,14 @@ def owner_of(array: Any) -> Any:
     return array
 
 
+def bounds(array: Any) -> tuple[int, int]:
+    """The memory that an array takes: from its first byte to that behind the last."""
+    if array.flags.c_contiguous:
+        start = address(array)
+        return start, start + array.nbytes
+    return byte_bounds(array)
+
+
 class Storages:
     """Which storage each array lies in, by the ranges of memory that live arrays take."""
 
@@ -51,16 +69,16 @@ class Storages:
         self.ranges: list[tuple[int, int, Any]] = []  # start, end, storage
 
     def find(self, array: Any) -> Any:
-        """The range that an array lies in, or None."""
-        low, high = byte_bounds(array)
+        """The storage that an array lies in, and where that begins; or None."""
+        low, high = bounds(array)
         at = bisect_right(self.starts, low) - 1
         if at >= 0 and low < high <= self.ranges[at][1]:
-            return self.ranges[at]
+            return self.ranges[at][2]
         return None
 
     def enter(self, array: Any, storage: Any, offset: int = 0) -> None:
         """Let the memory of an array be a storage; the array begins at `offset` in it."""
-        low, high = byte_bounds(array)
+        low, high = bounds(array)
         at = bisect_right(self.starts, low)
         before, after = self.ranges[at - 1 : at], self.ranges[at : at + 1]
         if (before and before[0][1] > low) or (after and after[0][0] < high):
@@ -70,14 +88,14 @@ class Storages:
 
     def part(self, array: Any) -> Part:
         """The part of a storage that an array shows."""
-        storage, start = self.find(array)[2]
+        storage, start = self.find(array)
         return Part(storage, address(array) - start, array.shape, array.strides, array.dtype)
 
 
 def like(array: Any, values: bool = True) -> Any:
     """A copy of an array that lies in memory exactly as it does, gaps included; or its `values` may
     be any."""
-    low, high = byte_bounds(array)
+    low, high = bounds(array)
     room = np.zeros(high - low, np.uint8) if values else np.empty(high - low, np.uint8)
     made = strided(room, array.shape, array.strides, address(array) - low, array.dtype)
     if values:

@@ -30,12 +30,11 @@ from ..optim.optimizer import Optimizer
 from .asked import Asked, holds, mentions, unasked
 from .guards import MISSING, Guards
 from .recording import Recording
-from .rewriting import Unclear, rewritten
+from .rewriting import PACKAGE, Unclear, rewritten
 from .traced import TracedArray
 
 __all__ = ["Watch"]
 
-PACKAGE = __package__.partition(".")[0]
 TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
 
 ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gives
@@ -98,7 +97,8 @@ class Watch:
         self.scheduled: set[int] = set()  # ids of groups of settings that a schedule has changed
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
         self.known: dict[int, types.CodeType] = {}  # code that may run, by id
-        self.functions: dict[type[Function], type[Function]] = {}  # and those of users' classes
+        self.remade: dict[Any, Any] = {}  # by what it was
+        self.reads: dict[tuple[int, str], tuple[Any, Any]] = {}  # from dictionaries; what was there
         self.appending = False
         self.run = in_c.watched  # whatever is not the watch's own
         methods = [name for name, f in vars(Watch).items() if isinstance(f, types.FunctionType)]
@@ -131,6 +131,14 @@ class Watch:
         return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
     # -- reads -----------------------------------------------------------------------------------
+
+    def held(self, owner: Any, space: Any, name: str, about: str) -> Any:
+        """What the dictionary `space` of an object has by a name, and will have again."""
+        value = space.get(name, MISSING)
+        self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)", value, about)
+        if type(value) not in (*MUTABLE, tuple) and not self.scheduled:
+            self.reads[id(owner), name] = space, value
+        return value
 
     def seen(self, read: str, value: Any, about: str) -> Any:
         """`value`, which was there before the call: `read` has to give it again."""
@@ -174,7 +182,7 @@ class Watch:
         if self.stopped:
             return value
         spaces = sys._getframe(1).f_globals
-        if spaces.get("__name__", "").partition(".")[0] == PACKAGE:
+        if self.reads.get((id(spaces), name), (None, MISSING))[1] is value:
             return value
         if getattr(builtins, name, MISSING) is value and name not in spaces:
             known = self.guards.name(value)
@@ -182,7 +190,7 @@ class Watch:
                 f"{name!r} not in {self.guards.name(spaces)} and {name} is {known}", name
             )
             return value
-        return self.seen(f"{self.guards.name(spaces)}.get({name!r}, MISSING)", value, name)
+        return self.held(spaces, spaces, name, name)
 
     def variable(self, name: str, value: Any, holder: Any) -> Any:
         """A variable of an enclosing function that is read."""
@@ -198,6 +206,9 @@ class Watch:
         kind = type(owner)
         if isinstance(owner, Tensor):
             return self.of_tensor(owner, name)
+        space, value = self.reads.get((id(owner), name), ({}, None))
+        if space.get(name, MISSING) is value:
+            return value
         if isinstance(owner, super):
             return self.of_super(owner, name)
         if isinstance(owner, FunctionCtx):
@@ -276,21 +287,21 @@ class Watch:
                 self.guards.add(
                     f"{seen} is {self.guards.name(getattr(kind, name, MISSING))}", about
                 )
-            read, held = f"{self.guards.name(space)}.get({name!r}, MISSING)", space[name]
+            held = space[name]
             if isinstance(owner, type) and getattr(owner, name) is not held:
+                read = f"{self.guards.name(space)}.get({name!r}, MISSING)"
                 self.guards.add(f"{read} is {self.guards.name(held)}", about)
                 if not isinstance(held, (classmethod, staticmethod)):
                     self.stop(f"the descriptor {owner.__name__}.{name} is read")
                 return getattr(owner, name)
-            return self.seen(read, held, about)
+            return self.held(owner, space, name, about)
         if isinstance(owner, Module) and space is not None:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in space.get(table, ()):
                     inner = space[table]
                     self.guards.add(f"{self.guards.name(space)}.get({table!r}) is "
                                     f"{self.guards.name(inner)}", about)  # fmt: skip
-                    return self.seen(f"{self.guards.name(inner)}.get({name!r}, MISSING)",
-                                     inner[name], about)  # fmt: skip
+                    return self.held(owner, inner, name, about)
         if of_class is MISSING:
             self.stop(f"{about} is read, which a function gives")
             return getattr(owner, name)
@@ -528,9 +539,8 @@ class Watch:
 
     def custom(self, function: type[Function]) -> Any:
         """A class of the user's for `autograd.Function`, whose methods are rewritten."""
-        found = self.functions.get(function)
-        if found is not None:
-            return found
+        if function in self.remade:
+            return self.remade[function]
         methods: dict[str, Any] = {}
         for name in ("forward", "setup_context", "backward", "vjp"):
             held = inspect.getattr_static(function, name)
@@ -550,7 +560,7 @@ class Watch:
                 return function
             methods[name] = staticmethod(once_differentiable(method) if once else method)
         made: Any = type(function)(function.__name__, (function,), methods)  # type: ignore[misc]
-        self.functions[function] = made
+        self.remade[function] = made
         return made
 
     def of_tree(self, function: Any, args: Any, options: Any) -> Any:
@@ -599,10 +609,10 @@ class Watch:
         if type(plain) is not types.FunctionType:
             self.stop(f"{getattr(function, '__qualname__', function)} is called")
             return self.run(plain, *args, **options)
-        if plain.__code__ in self.codes:
-            return self.run(plain, *args, **options)
+        if plain in self.remade or plain.__code__ in self.codes:
+            return self.run(self.remade.get(plain, plain), *args, **options)
         try:
-            made = self.rewritten(plain)
+            made = self.remade[plain] = self.rewritten(plain)
         except Unclear as error:
             self.stop(f"{plain.__qualname__} is {error}")
             made = plain  # called below, so that its errors do not tell of this one
@@ -696,6 +706,7 @@ class Watch:
         """
         name = name_of(function)
         found = self.recording.again(function, args, options, name != "zero_grad")
+        self.reads.clear()
         if found is not None and not isinstance(found, Tensor):
             self.stop(f"{name} gives a {type(found).__name__}")
         if isinstance(owner, LRScheduler):
