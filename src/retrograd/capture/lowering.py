@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.transforms.watch import Watcher
+from ..kernels.memory import address
 from .grouping import parts_of
 from .primitives import Loop, may_view, primitive, with_parts
 from .recording import Formulas, Recording
@@ -146,6 +147,8 @@ class Lowering:
         self.world = Storages()
         self.reasons: dict[int, str] = {}
         self.parts: dict[int, Part] = {}  # that arrays of the recording are, by slot
+        self.wholes: dict[int, tuple[Storage, int]] = {}  # by id; their storages, where these begin
+        self.roots = {*recording.root_slots}
         self.bodies: dict[Any, Body | str] = {}  # or why there is none
 
     def lowered(self, step: Any) -> Lowered | None:
@@ -216,10 +219,12 @@ class Lowering:
             array = self.recording.arrays[slot]
             if not array.flags.aligned:
                 raise Opaque("memory that is not aligned")
-            if self.world.find(array) is None:
-                whole = array if slot in self.recording.root_slots else owner_of(array)
-                self.world.enter(whole, Storage("slot", slot, whole))
-            self.parts[slot] = self.world.part(array)
+            whole = array if slot in self.roots else owner_of(array)
+            found = self.wholes.get(id(whole)) or self.world.find(array)
+            if found is None:
+                found = self.world.enter(whole, Storage("slot", slot, whole))
+                self.wholes[id(whole)] = found
+            self.parts[slot] = Part(found[0], address(array) - found[1], *self.layout(slot))
         return self.parts[slot]
 
     def placed(self, body: Body, given: list[int], results: list[int]) -> Lowered:

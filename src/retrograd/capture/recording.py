@@ -279,22 +279,15 @@ class Recording(Watcher):
         made, slots = self.result(found)
         if self.stopped is not None:
             return found
-        if isinstance(slots, int) and self.is_fixed(before):  # of tables and numbers
+        step = Call(function, *before, slots)
+        if isinstance(slots, int) and self.constants.keys() >= {*step.reads}:  # and of numbers
             parts = [v for v in plain if isinstance(v, np.ndarray)]
             is_view = any(np.may_share_memory(made.array, v) for v in parts)
             if is_view or made.array.dtype == np.bool_:
                 self.constants[slots] = made.array
                 return made
-        self.steps.append(Call(function, *before, slots))
+        self.steps.append(step)
         return made
-
-    def is_fixed(self, value: Any) -> bool:
-        """Whether all slots in arguments are of constants."""
-        if isinstance(value, Slot):
-            return value in self.constants
-        if isinstance(value, dict):
-            value = list(value.values())
-        return not isinstance(value, (list, tuple)) or all(map(self.is_fixed, value))
 
     def check_target(self, function: Any, args: Any, options: Any) -> None:
         """Stop where a constant is written."""

@@ -76,15 +76,17 @@ class Storages:
             return self.ranges[at][2]
         return None
 
-    def enter(self, array: Any, storage: Any, offset: int = 0) -> None:
-        """Let the memory of an array be a storage; the array begins at `offset` in it."""
+    def enter(self, array: Any, storage: Any) -> tuple[Any, int]:
+        """Let the memory of an array be a storage; where that begins."""
         low, high = bounds(array)
         at = bisect_right(self.starts, low)
         before, after = self.ranges[at - 1 : at], self.ranges[at : at + 1]
         if (before and before[0][1] > low) or (after and after[0][0] < high):
             raise Opaque("memory of two arrays overlaps")
         self.starts.insert(at, low)
-        self.ranges.insert(at, (low, high, (storage, address(array) - offset)))
+        entry = storage, address(array)
+        self.ranges.insert(at, (low, high, entry))
+        return entry
 
     def part(self, array: Any) -> Part:
         """The part of a storage that an array shows."""

@@ -312,6 +312,7 @@ class Watch:
             held = f"{self.guards.name(kind)}.{name}"
             if isinstance(found.__func__, types.FunctionType):
                 self.guards.same(held, found.__func__, about)
+                self.reads[id(owner), name] = {name: found}, found
             return found
         return self.seen(f"{self.guards.name(owner)}.{name}", found, about)
 
