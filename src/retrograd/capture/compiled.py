@@ -225,10 +225,21 @@ def enter(recording: Recording, guards: Guards, watch: Watch, args: Any, kwargs:
         f"default.default_numpy() is {guards.name(dtypes.default_numpy())}", "the default dtype"
     )
     guards.add(f"len(args) == {len(args)} and list(kwargs) == {list(kwargs)!r}", "the arguments")
+
+    def argument(read: str, tensor: Tensor) -> None:
+        known = recording.numbers.get(id(tensor))
+        if known is not None:
+            guards.add(f"{read} is {recording.origins[known][1]}", read)
+            return
+        recording.root(tensor, ("argument", read))
+        guards.add(f"{read}.__class__ is {guards.name(type(tensor))}", f"the class of {read}")
+
+    guards.argument = argument
     for i, value in enumerate(args):
-        argument(recording, guards, watch, f"args[{i}]", value)
+        watch.seen(f"args[{i}]", value, f"args[{i}]")
     for key, value in kwargs.items():
-        argument(recording, guards, watch, f"kwargs[{key!r}]", value)
+        watch.seen(f"kwargs[{key!r}]", value, f"kwargs[{key!r}]")
+    guards.argument = None
 
 
 def guard_roots(recording: Recording, guards: Guards) -> None:
@@ -264,37 +275,3 @@ def changeable(value: Any) -> Iterator[Any]:
     if isinstance(value, (list, tuple, dict)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from changeable(part)
-
-
-def argument(recording: Recording, guards: Guards, watch: Watch, read: str, value: Any) -> None:
-    """Let one argument be known."""
-    kind = type(value)
-    if id(value) in guards.within:
-        recording.stop("a container within itself")
-    elif isinstance(value, Tensor):
-        known = recording.numbers.get(id(value))
-        if known is not None:
-            guards.add(f"{read} is {recording.origins[known][1]}", f"{read}")
-            return
-        recording.root(value, ("argument", read))
-        guards.add(f"{read}.__class__ is {guards.name(kind)}", f"the class of {read}")
-    elif kind in (list, tuple):
-        watch.outer[id(value)] = value
-        guards.add(
-            f"({read}).__class__ is {guards.name(kind)} and len({read}) == {len(value)}", read
-        )
-        guards.within.add(id(value))
-        for i, part in enumerate(value):
-            argument(recording, guards, watch, f"{read}[{i}]", part)
-        guards.within.discard(id(value))
-    elif kind is dict:
-        watch.outer[id(value)] = value
-        guards.add(f"({read}).__class__ is dict", read)
-        if why := guards.keys(read, value, read):
-            recording.stop(f"{why} is given")
-        guards.within.add(id(value))
-        for key, part in value.items():
-            argument(recording, guards, watch, f"{read}[{key!r}]", part)
-        guards.within.discard(id(value))
-    else:
-        watch.seen(read, value, read)

@@ -60,6 +60,7 @@ class Guards:
         self.known: dict[int, str] = {}  # names of objects, by id
         self.changed: set[int] = set()  # ids of the lists to which the step has appended
         self.within: set[int] = set()  # ids of the containers whose elements are being guarded
+        self.argument: Any = None  # what tells of a tensor among arguments, which are seen first
 
     def name(self, value: Any) -> str:
         """The name of an object in the conditions."""
@@ -82,6 +83,8 @@ class Guards:
             by_text = kind in (float, complex) and (value == 0 or "nan" in repr(value))
             again = f"repr(v) == {repr(value)!r}" if by_text else f"v == {self.name(value)}"
             self.add(f"(v := {read}).__class__ is {self.name(kind)} and {again}", about)
+        elif self.argument is not None and isinstance(value, Tensor):
+            self.argument(read, value)
         elif kind in (list, dict, set, frozenset) or isinstance(value, tuple):
             return self.container(read, value, about)
         elif is_changeable(value):
@@ -115,7 +118,7 @@ class Guards:
             return f"a list that the step has changed ({about})"
         if id(value) in self.within:
             return f"a container within itself ({about})"
-        if len(value) > LONGEST:
+        if len(value) > LONGEST and self.argument is None:
             return f"a container with {len(value)} elements ({about})"
         self.add(f"({read}).__class__ is {self.name(kind)}", about)
         if kind in (set, frozenset):

@@ -572,32 +572,30 @@ def by_elements(op: Any) -> bool:
     return bool(op.elementwise or op.batch == "elementwise")
 
 
-def is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is a leaf or constant in NumPy's memory, without anything beside."""
-    node = tensor._node
+def is_bare(tensor: Tensor) -> bool:
+    """Whether a tensor lies in NumPy's memory, with nothing beside but a history."""
     return (
         tensor.__class__ in CLASSES
         and tensor._array.__class__ is np.ndarray
-        and (node is None or (node.op is LEAF and node.hooks is None and not node.inherited))
         and not tensor._inference
         and tensor._tangents is None
         and tensor._lent is None
-        and (tensor._view_of is None or tensor._view_of.base._node is None)
     )
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf or constant in NumPy's memory, without anything beside."""
+    node = tensor._node
+    leaf = node is None or (node.op is LEAF and node.hooks is None and not node.inherited)
+    view = tensor._view_of is not None and tensor._view_of.base._node is not None
+    return leaf and not view and is_bare(tensor)
 
 
 def is_known(tensor: Tensor) -> bool:
     """Whether a tensor is plain, but for a history."""
     node = tensor._node
     past = node is not None and node.op is not LEAF and not node.op.stale
-    return is_plain(tensor) or (
-        past
-        and tensor.__class__ in CLASSES
-        and tensor._array.__class__ is np.ndarray
-        and not tensor._inference
-        and tensor._tangents is None
-        and tensor._lent is None
-    )
+    return is_bare(tensor) if past else is_plain(tensor)
 
 
 def with_filled(function: Any, name: str, *arrays: Any, **params: Any) -> tuple[Any, ...]:

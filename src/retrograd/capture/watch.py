@@ -160,6 +160,8 @@ class Watch:
     def enter(self, read: str, value: Any) -> None:
         """Know an object from outside, and all in it."""
         if isinstance(value, Tensor):
+            if self.guards.argument is not None:
+                return
             self.recording.root(value, ("object", value))
             origin = self.recording.origin(value)
             if origin is not None and origin[0] == "argument":  # it is that one here
@@ -610,17 +612,20 @@ class Watch:
         if type(plain) is not types.FunctionType:
             self.stop(f"{getattr(function, '__qualname__', function)} is called")
             return self.run(plain, *args, **options)
-        if plain in self.remade or plain.__code__ in self.codes:
-            return self.run(self.remade.get(plain, plain), *args, **options)
-        try:
-            made = self.remade[plain] = self.rewritten(plain)
-        except Unclear as error:
-            self.stop(f"{plain.__qualname__} is {error}")
-            made = plain  # called below, so that its errors do not tell of this one
-        why = "" if is_ours(plain) else self.guards.function(plain, plain.__qualname__)
-        if why:
-            self.stop(f"{why} is read")
-        return self.run(made, *args, **options)
+        return self.run(self.made_anew(plain), *args, **options)
+
+    def made_anew(self, function: Any) -> Any:
+        """A function rewritten, once; itself where that cannot be, which ends the recording."""
+        if function not in self.remade and function.__code__ not in self.codes:
+            try:
+                self.remade[function] = self.rewritten(function)
+            except Unclear as error:
+                self.stop(f"{function.__qualname__} is {error}")
+            if not is_ours(function) and (
+                why := self.guards.function(function, function.__qualname__)
+            ):
+                self.stop(f"{why} is read")
+        return self.remade.get(function, function)
 
     def rewritten(self, function: Any) -> Any:
         """A function rewritten for this watch."""
@@ -727,14 +732,8 @@ class Watch:
 
     def handed(self, value: Any) -> Any:
         """An argument for a function of this package: a function of the user's is rewritten."""
-        if type(value) is types.FunctionType and not is_ours(value):
-            if value.__code__ in self.codes:
-                return value
-            try:
-                return self.rewritten(value)
-            except Unclear as error:
-                self.stop(f"{value.__qualname__} is {error}")
-        return value
+        users = type(value) is types.FunctionType and not is_ours(value)
+        return self.made_anew(value) if users else value
 
     def opened(self, function: Any) -> Any:
         """A function of this package, such as `vmap` gives; the user's that it holds is rewritten.
