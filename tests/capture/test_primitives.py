@@ -207,7 +207,7 @@ def replayed(function, arrays):
     lowering, left = Lowering(recording, program.native.can), []
     for step in recording.steps:
         if lowering.lowered(step) is None:
-            left.append((step.function, lowering.reasons.get(id(step))))
+            left.append((step.function, lowering.reasons.get(step)))
     replay, *_ = program.program(recording, results, [], True)
     return results, replay(tensors, {}), left
 

@@ -17,6 +17,9 @@ from typing import Any
 __all__ = ["Asked", "Bail", "agree", "asked", "check", "holds", "mentions", "unasked"]
 
 
+TREES = (list, tuple, dict, slice)
+
+
 class Bail(Exception):  # noqa: N818 (no error)
     """A value is another one than in the recording, or an error was raised; nothing is done yet."""
 
@@ -114,11 +117,13 @@ def mentions(value: Any) -> bool:
 
 def holds(tree: Any, kinds: Any) -> bool:
     """Whether there is an object of some kinds in a tree of arguments, which may hold itself."""
+    if not isinstance(tree, TREES):
+        return isinstance(tree, kinds)
     waiting, seen = [tree], set[int]()
     for each in waiting:  # which grows
         if isinstance(each, kinds):
             return True
-        if isinstance(each, (list, tuple, dict, slice)) and id(each) not in seen:
+        if isinstance(each, TREES) and id(each) not in seen:
             seen.add(id(each))
             if isinstance(each, slice):
                 each = each.start, each.stop, each.step  # noqa: PLW2901

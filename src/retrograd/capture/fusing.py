@@ -112,7 +112,7 @@ def is_elementwise(step: Any, recording: Recording) -> bool:
         return False
     if isinstance(function, Formulas):
         return by_elements(function.op)
-    return function is added or id(step) in recording.elementwise
+    return function is added or step in recording.elementwise
 
 
 def is_in_rows(step: Any, recording: Recording) -> bool:
@@ -120,7 +120,7 @@ def is_in_rows(step: Any, recording: Recording) -> bool:
     function = getattr(step, "function", None)
     if isinstance(function, Formulas):
         return bool(function.op.rows)
-    return function is np.zeros_like or id(step) in recording.in_rows
+    return function is np.zeros_like or step in recording.in_rows
 
 
 def shape_of(step: Any, recording: Recording) -> tuple[int, ...] | None:

@@ -145,7 +145,7 @@ class Lowering:
     def __init__(self, recording: Recording, can: Any = None) -> None:
         self.recording, self.can = recording, can
         self.world = Storages()
-        self.reasons: dict[int, str] = {}
+        self.reasons: dict[Call, str] = {}
         self.parts: dict[int, Part] = {}  # that arrays of the recording are, by slot
         self.wholes: dict[int, tuple[Storage, int]] = {}  # by id; their storages, where these begin
         self.roots = {*recording.root_slots}
@@ -171,12 +171,12 @@ class Lowering:
         except (Opaque, TypeError, ValueError, KeyError, NotImplementedError) as error:
             body = f"{type(error).__name__}: {error}"
             self.bodies.setdefault(kind, body)
-        self.reasons[id(step)] = body
+        self.reasons[step] = body
         return None
 
     def is_view(self, step: Call) -> bool:
         """Whether a call gives memory that it is given, and does nothing else."""
-        if not (id(step) in self.recording.views or may_view(step.function)):
+        if not (step in self.recording.views or may_view(step.function)):
             return False
         if not step.gives or not self.recording.constants.keys().isdisjoint(step.reads):
             return False

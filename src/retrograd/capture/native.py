@@ -201,16 +201,13 @@ class Emission:
         self.b.position_at_end(end)
         return found
 
-    def nest(self, shape: Any, strides: Any, each: Any, indices: Any = ()) -> None:
+    def nest(self, shape: Any, strides: Any, each: Any) -> None:
         """Do something for each element: `each` is given, for each operand, index and stride."""
-        if not shape:
-            each([[(i, s[d]) for d, i in enumerate(indices)] for s in strides])
-            return
 
-        def inner(index: Any, carried: Any) -> Any:
-            self.nest(shape[1:], strides, each, (*indices, index))
+        def inner(place: Any, carried: Any) -> None:
+            each([[(i, s[d]) for i, d in place] for s in strides])
 
-        self.loop(shape[0], inner)
+        self.carry(shape, range(len(shape)), inner)
 
     def map(self, loop: Loop) -> None:
         """A function of each element."""
@@ -378,7 +375,7 @@ class Emission:
         lost = b.select(finite, lost, ir.Constant(ir.DoubleType(), 0.0))
         return [made, b.fadd(left, lost)]
 
-    def carry(self, shape: Any, steps: Any, each: Any, start: Any, index: Any = ()) -> Any:
+    def carry(self, shape: Any, steps: Any, each: Any, start: Any = (), index: Any = ()) -> Any:
         """Carry values through all elements of a row."""
         if not shape:
             return each(list(index), start)
@@ -443,13 +440,7 @@ class Emission:
                     at.append((chosen[dim] if dim in chosen else rest.pop(0), stride))
             do(place, at)
 
-        def nest(left: Any, place: Any) -> None:
-            if not left:
-                each(place)
-            else:
-                self.loop(left[0], lambda i, carried: nest(left[1:], (*place, i)))
-
-        nest(shape, ())
+        self.nest(shape, [(0,) * len(shape)], lambda place: each([i for i, _ in place[0]]))
         return self.b.load(bad, typ=STATUS)
 
     # -- products --------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from .history import Captured
 from .lowering import Lowered, Lowering, Undrawn
 from .past import Past, is_shown_by
 from .recording import Formulas, Recording, add_gradient
-from .steps import Call, Effect, Result, Root, Slot, Truth, leaves, places_in
+from .steps import Call, Effect, Result, Root, Slot, Step, Truth, leaves, places_in
 
 PLACES = (Slot, Root, Result)  # what stands for something else among arguments
 LARGE = 1 << 16  # bytes of an array that goes where it was read last
@@ -108,6 +108,7 @@ class Writer:
         self.kinds = [*map(Captured, pasts)]
         backward = sum(len(past.steps) for past in pasts)
         self.forward = recording.steps[: len(recording.steps) - backward]
+        self.order = self.forward  # in which they are done
         self.names: dict[str, Any] = {
             "Bail": Bail, "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
             "check": check, "new_tensor": new_tensor, "versioned": versioned, "walk": walk,
@@ -118,8 +119,8 @@ class Writer:
         self.bases: list[Tensor] = []  # of views that are returned
         self.given: list[Tensor] = []  # results with a node, so far
         self.lowering = Lowering(recording, native.can if compiled else None)
-        self.loops: dict[int, Lowered] = {}  # of steps that have a native form, by id
-        self.shapes: dict[int, Any] = {}  # of steps on large arrays that kernels do
+        self.loops: dict[Step, Lowered] = {}  # of steps that have a native form
+        self.shapes: dict[Step, Any] = {}  # of steps on large arrays that kernels do
         self.rows: dict[str, Counter[Row]] = {}  # what lines of the text run
         self.gains = 0  # steps that nobody needs
         if compiled:
@@ -127,9 +128,9 @@ class Writer:
             for step in recording.steps:
                 lowered = self.lowering.lowered(step)
                 if lowered is not None:
-                    self.loops[id(step)] = lowered
+                    self.loops[step] = lowered
                 elif shape := shape_of(step, recording):
-                    self.shapes[id(step)] = shape
+                    self.shapes[step] = shape
 
     def name(self, value: Any) -> str:
         """The name or text of a constant."""
@@ -141,17 +142,17 @@ class Writer:
             self.names[name] = value
         return name
 
-    def leave_out(self, steps: list[int]) -> None:
-        """Let steps stay calls, given by their ids."""
+    def leave_out(self, steps: list[Step]) -> None:
+        """Let steps stay calls."""
         self.returned.clear()
         self.bases.clear()
         self.given.clear()
-        self.order = None
+        self.order = self.forward
         for step in steps:
             del self.loops[step]
 
-    def writers(self, storage: Any) -> list[int]:
-        """The ids of the steps that write to a storage."""
+    def writers(self, storage: Any) -> list[Step]:
+        """The steps that write to a storage."""
         return [step for step, lowered in self.loops.items() if storage in lowered.written()]
 
     # -- the whole -------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ class Writer:
                 run = f"{gives} = {run}"
             functions = function + functions
             lines.insert(0, run)
-            if first is not None and any(step is recording.steps[first] for step in part):
+            if first is not None and recording.steps[first] in part:
                 late = len(lines)
             needed = (needed - made) | took
         used = needed | set(self.returned)
@@ -212,7 +213,7 @@ class Writer:
         """The lines of a run of arithmetic, and the slots that it takes from before."""
         runs: list[tuple[Any, list[Any]]] = []
         for step in part:
-            kind = id(step) in self.loops or self.shapes.get(id(step))
+            kind = step in self.loops or self.shapes.get(step)
             if not runs or runs[-1][0] != kind or kind is None:
                 runs.append((kind, []))
             runs[-1][1].append(step)
@@ -220,7 +221,7 @@ class Writer:
         needed, outer = set(later), set[int]()
         for kind, run in reversed(runs):
             made = {s for step in run for s in step.gives}
-            if kind is True and any(self.loops[id(step)].places for step in run):
+            if kind is True and any(self.loops[step].places for step in run):
                 text, takes = self.native(run, made, needed)
             elif isinstance(kind, tuple):
                 text, takes = self.fused(run, made, needed)
@@ -294,18 +295,18 @@ class Writer:
         for step in reversed(run):
             wanted = needed.intersection(step.gives)
             apart = all(self.storage(s).slot == s for s in wanted)  # it makes memory, and no views
-            if not self.loops[id(step)].places and not apart:
+            if not self.loops[step].places and not apart:
                 again.insert(0, step)
                 needed |= set(step.reads)
             elif any(self.storage(s).slot not in made for s in wanted):
-                raise Partial([id(step)])
+                raise Partial([step])
         return again
 
     def native(self, run: list[Any], made: set[int], later: set[int]) -> tuple[list[str], set[int]]:
         """The lines that run steps as one native function, and the slots that these take."""
         recording, takes, needed = self.recording, set[int](), set(later)
         again = self.views_later(run, made, needed)
-        calls = [self.loops[id(step)] for step in run if self.loops[id(step)].places]
+        calls = [self.loops[step] for step in run if self.loops[step].places]
         anew = {s for step in again for s in step.gives}
         shown: dict[Any, set[int]] = {}  # the slots that must be there afterwards, by storage
         for slot in (made & needed) - anew:
@@ -375,7 +376,7 @@ class Writer:
         recording = self.recording
         made = self.makers()
         for late in [s for s in self.forward if isinstance(s, Truth) and s.late]:
-            waiting, first = [late.slot], list[Call]()
+            waiting, first = [late.slot], {late}
             while waiting:
                 slot = waiting.pop()
                 if slot in recording.overwritten or (
@@ -383,23 +384,16 @@ class Writer:
                     and slot not in recording.root_slots + list(recording.constants)
                 ):
                     raise Unclear("a branch on a value follows what cannot be undone")
-                if slot in made and not any(made[slot] is step for step in first):
-                    first.append(made[slot])
+                if slot in made and made[slot] not in first:
+                    first.add(made[slot])
                     waiting += made[slot].reads
-            order = [s for s in self.forward if any(s is f for f in first)]
-            rest = [s for s in self.ordered() if not any(s is f for f in [*order, late])]
-            self.order = [*order, late, *rest]
-
-    order: list[Any] | None = None
-
-    def ordered(self) -> list[Any]:
-        """The steps in the order in which they are done."""
-        return self.forward if self.order is None else self.order
+            order = [s for s in self.forward if s in first and s is not late]
+            self.order = [*order, late, *[s for s in self.order if s not in first]]
 
     def parts(self) -> list[list[Any]]:
         """The steps in runs of arithmetic, and effects one by one."""
         parts: list[list[Any]] = []
-        for step in self.ordered():
+        for step in self.order:
             if isinstance(step, Effect) or not parts or isinstance(parts[-1][0], Effect):
                 parts.append([])
             parts[-1].append(step)
@@ -479,15 +473,15 @@ class Writer:
                     raise Unclear("a backward pass reads memory of a tensor from outside")
                 again.append(makers[slot])
                 waiting |= set(makers[slot].reads) - before
-        return [step for step in self.forward if any(step is a for a in again)]
+        return [step for step in self.forward if step in again]
 
     def is_view(self, step: Any) -> bool:
         """Whether a step gives a view of what it is given, and does nothing else."""
         function = step.function
         known = isinstance(function, operator.attrgetter) or function is operator.getitem
-        lowered = self.loops.get(id(step))
+        lowered = self.loops.get(step)
         nothing = lowered is not None and not lowered.places
-        return known or id(step) in self.recording.views or nothing
+        return known or step in self.recording.views or nothing
 
     # -- what runs -------------------------------------------------------------------------------
 
@@ -503,7 +497,7 @@ class Writer:
         before, rows = Counter[Row](), dict[int, Row]()  # of bodies
         for step in self.recording.steps:
             if isinstance(step, Call) and not self.is_view(step):
-                lowered = self.loops.get(id(step))
+                lowered = self.loops.get(step)
                 kind = id(step if lowered is None else lowered.body)
                 if kind not in rows:
                     rows[kind] = of_step(step, self.recording.arrays)
@@ -555,7 +549,7 @@ class Writer:
         after = "".join([f"; v{s} = asarray(v{s})" for s in sorted(scalars)])
         made = step.gives
         if made and not self.is_static(step):
-            number = next(i for i, s in enumerate(self.recording.steps) if s is step)
+            number = self.recording.steps.index(step)
             if self.recording.lasting_from is not None and number >= self.recording.lasting_from:
                 raise Unclear("a shape that may depend on values follows what cannot be undone")
             shapes = [f"v{s}.shape == {self.recording.arrays[s].shape!r}" for s in made]
@@ -603,7 +597,7 @@ class Writer:
 
     def effect(self, step: Effect, later: set[int]) -> list[str]:
         """The lines for an effect."""
-        number = next(i for i, s in enumerate(self.recording.steps) if s is step)
+        number = self.recording.steps.index(step)
         if step.function is add_gradient:
             root, slot = step.args
             borrowed = not self.may_give(slot, later)

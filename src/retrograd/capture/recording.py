@@ -39,7 +39,7 @@ from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
 from .asked import Asked, agree, asked, unasked
-from .steps import Call, Effect, Result, Root, Slot, Truth
+from .steps import Call, Effect, Result, Root, Slot, Step, Truth
 from .traced import TracedArray, held
 
 __all__ = ["Ahead", "Recording"]
@@ -132,9 +132,9 @@ class Recording(Watcher):
         self.written: set[int] = set()  # numbers of roots whose versions count a write
         self.overwritten: set[int] = set()  # slots of roots
         self.lasting_from: int | None = None  # the first step that must not be done twice
-        self.views: set[int] = set()  # ids of steps that read nothing, but give views
-        self.elementwise: set[int] = set()  # ids of steps that are forwards of such ops
-        self.in_rows: set[int] = set()  # and of those that have sums and maxima along dimensions
+        self.views: set[Step] = set()  # those that read nothing, but give views
+        self.elementwise: set[Step] = set()  # those that are forwards of such ops
+        self.in_rows: set[Step] = set()  # and of ops that have sums and maxima along dimensions
         self.suspended = False
         self.ahead = False  # whether a pass runs of which eager has not even begun
         self.start = tick()
@@ -401,7 +401,7 @@ class Recording(Watcher):
                 (op.view, self.views), (by_elements(op), self.elementwise), (op.rows, self.in_rows)
             ):  # fmt: skip
                 if kind:
-                    known.add(id(self.steps[-1]))
+                    known.add(self.steps[-1])
         return found
 
     def made(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Call", "Effect", "Result", "Root", "Slot", "Truth", "leaves", "places_in"]
+__all__ = ["Call", "Effect", "Result", "Root", "Slot", "Step", "Truth", "leaves", "places_in"]
 
 
 class Slot(int):

@@ -373,8 +373,9 @@ class Watch:
 
     def index(self, key: Any) -> Any:
         """The place of an element."""
-        if mentions(key):
-            self.stop("a value of a tensor is an index")
+        if not mentions(key):
+            return key
+        self.stop("a value of a tensor is an index")
         return unasked(key)
 
     def store(self, value: Any, owner: Any, key: Any) -> None:
@@ -438,8 +439,9 @@ class Watch:
 
     def plain(self, value: Any) -> Any:
         """A value where nobody would see that it was asked of a tensor: that ends the recording."""
-        if mentions(value):
-            self.stop("a value of a tensor, such as item() gives, is used")
+        if not mentions(value):
+            return value
+        self.stop("a value of a tensor, such as item() gives, is used")
         return unasked(value, in_place=True)
 
     def text(self, *parts: Any) -> Any:
