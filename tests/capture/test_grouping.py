@@ -175,7 +175,7 @@ def test_steps_that_repeat_are_arranged_once(monkeypatch):
         return step
 
     counts = []
-    for count in (101, 165):
+    for count in (201, 265):
         compiled, start = rg.compile(unrolled(count)), len(arranged)
         for _ in range(2):
             x, w = rg.randn(2, 4), rg.eye(4).roll(1, 0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..viz.axes import COLORS
 from ..viz.picture import Picture, document
-from .grouping import memory
 from .primitives import Group
 from .recording import Formulas
 
@@ -54,7 +53,7 @@ def of_item(item: Any) -> Row:
     loops = item.loops if isinstance(item, Group) else (item,)
     names = [loop.kind if loop.kind == "matmul" else loop.function for loop in loops]
     out = loops[-1].out
-    return Row("loop", shortened(names), shaped(out), sum(map(size, memory(item))))
+    return Row("loop", shortened(names), shaped(out), sum(map(size, item.parts)))
 
 
 def of_run(run: list[Any], arrays: list[Any]) -> Row:

@@ -17,29 +17,10 @@ from ..compiler.abstract import WITHOUT_VECTORS
 from .primitives import Group, Loop
 from .storages import Part
 
-__all__ = ["arranged", "grouped", "living", "memory", "parts_of"]
+__all__ = ["arranged", "grouped", "living"]
 
 LARGEST = 32  # loops of a group
 BACK = 16  # how many groups before may be joined
-
-
-def parts_of(loop: Loop) -> list[Part]:
-    """The parts that a loop writes and reads."""
-    return [loop.out, *[part for part in loop.operands if isinstance(part, Part)]]
-
-
-def memory(item: Any) -> list[Part]:
-    """The parts of memory that a loop or group writes and reads, each of a group once."""
-    if isinstance(item, Loop):
-        return parts_of(item)
-    found: dict[Part, None] = {}
-    made: set[Part] = set()
-    for loop, stored in zip(item.loops, item.stored, strict=True):
-        found |= dict.fromkeys([part for part in parts_of(loop)[1:] if part not in made])
-        made.add(loop.out)
-        if stored:
-            found[loop.out] = None
-    return list(found)
 
 
 def living(loops: list[Loop], inner: set[Any], may_fail: Any) -> list[Loop]:
@@ -49,7 +30,7 @@ def living(loops: list[Loop], inner: set[Any], may_fail: Any) -> list[Loop]:
     for loop in reversed(loops):
         if loop.out.storage not in inner or loop.out.storage in read or may_fail(loop):
             kept.append(loop)
-            read |= {part.storage for part in parts_of(loop)[1:]}
+            read |= {part.storage for part in loop.reads}
     return kept[::-1]
 
 
@@ -66,7 +47,7 @@ class Run:
         """One more loop."""
         self.loops.append(loop)
         self.written[loop.out.storage] = loop.out
-        for part in parts_of(loop):
+        for part in loop.parts:
             if self.touched.setdefault(part.storage, part) != part:
                 self.touched[part.storage] = None
 
@@ -79,12 +60,12 @@ class Run:
             and first.out.shape == loop.out.shape
             and WITHOUT_VECTORS.isdisjoint((first.function, loop.function))
             and self.touched.get(loop.out.storage, loop.out) == loop.out
-            and all(self.written.get(p.storage, p) == p for p in parts_of(loop)[1:])
+            and all(self.written.get(p.storage, p) == p for p in loop.reads)
         )
 
     def meets(self, loop: Loop) -> bool:
         """Whether these and a loop after them may not change places."""
-        reads = [part.storage for part in parts_of(loop)[1:]]
+        reads = [part.storage for part in loop.reads]
         return loop.out.storage in self.touched or any(s in self.written for s in reads)
 
 
@@ -114,7 +95,7 @@ def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
             ]
             item = Group(tuple(run.loops), tuple(stored))
         found.append(item)
-        read |= {part.storage for part in memory(item)}
+        read |= {part.storage for part in item.parts}
     return found[::-1]
 
 

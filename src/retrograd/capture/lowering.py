@@ -21,7 +21,6 @@ import numpy as np
 
 from ..engine.transforms.watch import Watcher
 from ..kernels.memory import address
-from .grouping import parts_of
 from .primitives import Loop, may_view, primitive, with_parts
 from .recording import Formulas, Recording
 from .steps import Call, Slot, leaves
@@ -280,7 +279,7 @@ class Lowering:
             if not isinstance(each, Call):
                 raise Opaque("a branch on a value")
             made += primitive(each, arrays, local, inner.constants, self.world)
-        if any(prod(part.shape) > MOST for loop in made for part in parts_of(loop)):
+        if any(prod(part.shape) > MOST for loop in made for part in loop.parts):
             raise Opaque("large")
         products = [loop for loop in made if loop.kind == "matmul"]
         if any(prod(loop.out.shape) * loop.operands[0].shape[-1] > MOST for loop in products):
@@ -288,7 +287,7 @@ class Lowering:
         if self.can and not all(map(self.can, made)):
             raise Opaque("no code for a loop")
         given_in = [local.part(copies[slot].array).storage for slot in given]
-        used = [*dict.fromkeys([part.storage for loop in made for part in parts_of(loop)])]
+        used = [*dict.fromkeys([part.storage for loop in made for part in loop.parts])]
         written = {loop.out.storage for loop in made}
         return Body(made, given_in, [*map(local.part, gives)], used, written)
 

@@ -25,7 +25,6 @@ from ..compiler.emission import LONG, POINTER, constant, parallel
 from ..compiler.emission import Loop as Innermost
 from ..compiler.mathematics import DTYPES, EMIT
 from ..compiler.values import BOOL, Complex, Value, convert, ir_type, select
-from .grouping import memory
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
@@ -81,7 +80,7 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
 
     The numbers of parts in registers follow on them.
     """
-    parts = memory(item)
+    parts = item.parts
     known = {part: number for number, part in enumerate(parts)}
     numbers = itertools.count()
 
@@ -116,7 +115,7 @@ class Emission:
         self.function.linkage = "internal"
         self.ordered = may_fail(loop)  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.starts = [self.start(part) for part in range(len(memory(loop)))]
+        self.starts = [self.start(part) for part in range(len(loop.parts))]
         self.b.ret(getattr(self, loop.kind)(loop) or STATUS(0))
         return self.function
 
@@ -224,7 +223,7 @@ class Emission:
 
     def group(self, group: Group) -> None:
         """Functions of each element, one after the other."""
-        parts, whole = memory(group), group.loops[0].out.shape
+        parts, whole = group.parts, group.loops[0].out.shape
         shape, strides = collapsed(whole, [broadcast(p, whole) for p in parts])
 
         def each(indices: Any) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,8 +57,19 @@ class Loop(NamedTuple):
     dtypes: tuple[Any, ...] = ()
     axes: tuple[int, ...] = ()
 
+    @property
+    def reads(self) -> list[Part]:
+        """The parts of memory that it reads."""
+        return [part for part in self.operands if part.__class__ is Part]
 
-class Group(NamedTuple):
+    @property
+    def parts(self) -> list[Part]:
+        """Those that it writes and reads."""
+        return [self.out, *self.reads]
+
+
+@dataclass(frozen=True)
+class Group:
     """Maps of one shape as one loop over its elements: what one gives the next takes as it is.
 
     Only what is `stored` is written to memory.
@@ -64,7 +77,19 @@ class Group(NamedTuple):
 
     loops: tuple[Loop, ...]
     stored: tuple[bool, ...]
-    kind: str = "group"
+    kind: ClassVar[str] = "group"
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The parts of memory that it writes and reads, each once."""
+        found: dict[Part, None] = {}
+        made: set[Part] = set()
+        for loop, stored in zip(self.loops, self.stored, strict=True):
+            found |= dict.fromkeys([part for part in loop.reads if part not in made])
+            made.add(loop.out)
+            if stored:
+                found[loop.out] = None
+        return list(found)
 
 
 def with_parts(item: Any, at: Callable[[Part], Part]) -> Any:

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .explaining import Row, of_items
-from .grouping import arranged, grouped, living, memory, parts_of
+from .grouping import arranged, grouped, living
 from .lowering import Lowered
 from .native import apart, functions, may_fail
 from .storages import Storage
 
 __all__ = ["Table"]
 
-LEAST = 32  # calls of a piece
+LEAST = 64  # calls of a piece
 FAR = 256  # calls after which one of the same kind is no repetition
 OFTEN = 8  # calls of a kind that repeats
 ENDS, WITHIN = 1, 2  # a storage ends with a piece; it begins with it, too
@@ -113,12 +113,12 @@ class Table:
     def piece(self, calls: list[Lowered], begins: dict[Storage, int], fates: Any) -> Piece:
         """Calls as one piece."""
         loops = [loop for call in calls for loop in call.loops()]
-        every = {part.storage for loop in loops for part in parts_of(loop)}
+        every = {part.storage for loop in loops for part in loop.parts}
         fate = dict.fromkeys(every, WITHIN) | dict(zip(begins, fates, strict=True))
         ending = {storage for storage in fate if fate[storage]}
         items = grouped(living(loops, ending, may_fail), ending)
         placed = {storage: None if fate[storage] == WITHIN else () for storage in fate}
-        size = arranged([[part.storage for part in memory(item)] for item in items], placed)
+        size = arranged([[part.storage for part in item.parts] for item in items], placed)
         numbers = {storage: number for number, storage in enumerate(begins)}
         words: list[int] = []
         places: list[int] = []

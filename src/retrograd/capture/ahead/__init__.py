@@ -38,7 +38,7 @@ from ...quiet import calm
 from ...serialization import safetensors
 from ...serialization.files import write
 from ..compiled import apart
-from ..grouping import arranged, living, parts_of
+from ..grouping import arranged, living
 from ..primitives import Loop, Number, copied, inner, primitive
 from ..recording import FACTS, Recording
 from ..steps import Call, places_in
@@ -366,11 +366,11 @@ class Writer:
     def __init__(self, tracing: Tracing, loops: list[Loop], results: list[Part]) -> None:
         self.tracing, self.results = tracing, results
         shown = [copied(part, part) for part in results]  # whose memory is there in the end
-        every = {part.storage for loop in (*loops, *shown) for part in parts_of(loop)}
+        every = {part.storage for loop in (*loops, *shown) for part in loop.parts}
         inside = {s for s in every if s.kind in ("inner", "input")} - {p.storage for p in results}
         self.loops = living(loops, inside, lambda loop: loop.kind in ("check", "gather", "scatter"))
         self.placed: dict[Any, Any] = {s: None if s.kind == "inner" else ("", 0) for s in every}
-        used = [[part.storage for part in parts_of(loop)] for loop in (*self.loops, *shown)]
+        used = [[part.storage for part in loop.parts] for loop in (*self.loops, *shown)]
         self.arena = arranged(used, self.placed)
         self.parts: dict[Any, int] = {}
         self.pool, self.places = bytearray(), dict[bytes, int]()  # of constants
@@ -539,7 +539,7 @@ def saved(function: Any, args: Any, left: frozenset[str] = frozenset()) -> bytes
     if written and not apart([*kept.tensors.values()]):
         raise Opaque("tensors that stay share memory, and are written")
     grads = {part.storage for name, part in tracing.begun.items() if name.endswith(".grad")}
-    unread = grads - {p.storage for loop in tracing.loops for p in parts_of(loop)[1:]}
+    unread = grads - {p.storage for loop in tracing.loops for p in loop.reads}
     moved = [
         (part, tracing.begun[name])
         for name, part in last.items()
