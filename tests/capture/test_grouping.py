@@ -13,10 +13,10 @@ from retrograd.capture.program import NATIVE
 if not NATIVE:
     pytest.skip("needs llvmlite and the parts in C", allow_module_level=True)
 
-from retrograd.capture.grouping import LARGEST, grouped
-from retrograd.capture.primitives import Group, Loop
-from retrograd.capture.rolling import Table
-from retrograd.capture.storages import Part, Storage
+from retrograd.capture.loops.grouping import LARGEST, grouped
+from retrograd.capture.loops.primitives import Group, Loop
+from retrograd.capture.loops.rolling import Table
+from retrograd.capture.loops.storages import Part, Storage
 
 FLOAT = np.dtype(np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.capture import program
-from retrograd.capture.lowering import Lowering
+from retrograd.capture.loops.lowering import Lowering
 from retrograd.capture.program import NATIVE
 from retrograd.capture.recording import Recording
 from retrograd.capture.traced import held

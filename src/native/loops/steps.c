@@ -1,4 +1,4 @@
-/* Recorded steps as calls of native functions: `retrograd/capture/native.py` writes them. */
+/* Recorded steps as calls of native functions: `retrograd/capture/loops/native.py` writes them. */
 
 enum { MOST_ARRAYS = 4096, SMALL_ARENA = 1 << 14 };
 

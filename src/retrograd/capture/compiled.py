@@ -18,10 +18,10 @@ from ..modes import warn_once
 from ..quiet import calm
 from .asked import Bail, unasked
 from .guards import Guards
+from .loops.storages import bounds
 from .past import Past, past_of
 from .program import NATIVE, Unclear, program
 from .recording import Recording
-from .storages import bounds
 from .watch import Watch
 
 if TYPE_CHECKING:

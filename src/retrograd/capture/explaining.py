@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..viz.axes import COLORS
 from ..viz.picture import Picture, document
-from .primitives import Group
+from .loops.primitives import Group
 from .recording import Formulas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .storages import Part
+    from .loops.storages import Part
 
 __all__ = ["Listing", "Row", "of_items", "of_run", "of_step", "picture"]
 

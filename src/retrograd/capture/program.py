@@ -24,7 +24,7 @@ from ..quiet import CALM
 from .asked import Asked, Bail, check, holds
 from .explaining import Listing, Row, of_run, of_step
 from .history import Captured
-from .lowering import Lowered, Lowering, Undrawn
+from .loops.lowering import Lowered, Lowering, Undrawn
 from .past import Past, is_shown_by
 from .recording import Formulas, Recording, add_gradient
 from .steps import Call, Effect, Result, Root, Slot, Step, Truth, leaves, places_in
@@ -33,9 +33,9 @@ PLACES = (Slot, Root, Result)  # what stands for something else among arguments
 LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
-    from . import native
-    from .fusing import Fused, FusedRows, is_elementwise, is_in_rows, is_repeated, shape_of
-    from .rolling import Table
+    from .loops import native
+    from .loops.fusing import Fused, FusedRows, is_elementwise, is_in_rows, is_repeated, shape_of
+    from .loops.rolling import Table
 
 __all__ = ["Unclear", "program"]
 

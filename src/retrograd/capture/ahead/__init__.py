@@ -38,11 +38,11 @@ from ...quiet import calm
 from ...serialization import safetensors
 from ...serialization.files import write
 from ..compiled import apart
-from ..grouping import arranged, living
-from ..primitives import Loop, Number, copied, inner, primitive
+from ..loops.grouping import arranged, living
+from ..loops.primitives import Loop, Number, copied, inner, primitive
 from ..recording import FACTS, Recording
 from ..steps import Call, places_in
-from ..storages import Opaque, Part, Storage, Storages, owner_of
+from ..loops.storages import Opaque, Part, Storage, Storages, owner_of
 from ..traced import TracedArray, held
 
 __all__ = ["aot"]

@@ -268,7 +268,7 @@ def lying_as(t: Tensor, out: Tensor) -> Tensor:
     if not found.__class__ is wanted.__class__ is ndarray or found.strides == wanted.strides:
         return t
     alike = steps(found) == steps(wanted) or 0 in wanted.strides
-    return t if alike else recorded.zeros_like(out).copy_(t)  # type: ignore[no-any-return]
+    return t if alike else recorded.zeros_like(out).copy_(t)
 
 
 def is_differentiable(op: Op, index: int) -> bool:

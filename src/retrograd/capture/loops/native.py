@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..compiler import machine
-from ..compiler.emission import LONG, POINTER, constant, parallel
-from ..compiler.emission import Loop as Innermost
-from ..compiler.mathematics import DTYPES, EMIT
-from ..compiler.values import BOOL, Complex, Value, convert, ir_type, select
+from ...compiler import machine
+from ...compiler.emission import LONG, POINTER, constant, parallel
+from ...compiler.emission import Loop as Innermost
+from ...compiler.mathematics import DTYPES, EMIT
+from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ..kernels.memory import address, strided
+from ...kernels.memory import address, strided
 
 __all__ = [
     "Opaque",

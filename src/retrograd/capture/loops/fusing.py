@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler import door
-from ..compiler.kernels import abstracted, made
-from ..compiler.plan import EASY, plan, within_rows
-from ..compiler.recorder import PASSING, record
-from ..compiler.rows import Rows
-from ..kernels.layout import added
-from .recording import Formulas, Recording, by_elements
-from .steps import leaves
+from ...compiler import door
+from ...compiler.kernels import abstracted, made
+from ...compiler.plan import EASY, plan, within_rows
+from ...compiler.recorder import PASSING, record
+from ...compiler.rows import Rows
+from ...kernels.layout import added
+from ..recording import Formulas, Recording, by_elements
+from ..steps import leaves
 
 __all__ = ["Fused", "FusedRows", "is_elementwise", "is_in_rows", "is_repeated", "shape_of"]
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .explaining import Row, of_items
+from ..explaining import Row, of_items
 from .grouping import arranged, grouped, living
 from .lowering import Lowered
 from .native import apart, functions, may_fail

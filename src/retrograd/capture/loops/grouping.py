@@ -13,7 +13,7 @@ import sys
 from bisect import bisect
 from typing import Any
 
-from ..compiler.abstract import WITHOUT_VECTORS
+from ...compiler.abstract import WITHOUT_VECTORS
 from .primitives import Group, Loop
 from .storages import Part
 

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.transforms.watch import Watcher
-from ..kernels.memory import address
+from ...engine.transforms.watch import Watcher
+from ...kernels.memory import address
+from ..recording import Formulas, Recording
+from ..steps import Call, Slot, leaves
+from ..traced import TracedArray
 from .primitives import Loop, may_view, primitive, with_parts
-from .recording import Formulas, Recording
-from .steps import Call, Slot, leaves
 from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
-from .traced import TracedArray
 
 __all__ = ["Lowered", "Lowering", "Undrawn"]
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..compiler.abstract import LOGICAL, NUMBERS, POWERS
-from .steps import Call, Slot, places_in
+from ...compiler.abstract import LOGICAL, NUMBERS, POWERS
+from ..steps import Call, Slot, places_in
 from .storages import Opaque, Part, Storage, Storages, check_apart, owner_of
 
 __all__ = ["Group", "Loop", "Number", "copied", "inner", "primitive", "with_parts"]

@@ -1,0 +1,1 @@
+"""What a recording does with memory, as loops and as their native code."""
