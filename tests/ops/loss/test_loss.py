@@ -314,10 +314,10 @@ def test_losses_of_integers_alone_are_refused():
 
 
 def test_multi_margin_loss_adds_to_the_margin_first_as_pytorch_does():
-    x = rg.tensor([[0.1, 0.3, 0.7]], dtype=rg.float64)
+    x = rg.tensor([[0.2, 0.3, 0.9]], dtype=rg.float64)
     loss = F.multi_margin_loss(x, rg.tensor([0]), reduction="none").item()
-    assert loss == ((1 - 0.1 + 0.3) + (1 - 0.1 + 0.7)) / 3
-    assert loss != ((0.3 - 0.1 + 1) + (0.7 - 0.1 + 1)) / 3
+    assert loss == ((1 - 0.2 + 0.3) + (1 - 0.2 + 0.9)) / 3
+    assert loss != ((0.3 - 0.2 + 1) + (0.9 - 0.2 + 1)) / 3
 
 
 @pytest.mark.parametrize("name", ["nll_loss", "cross_entropy", "multi_margin_loss"])
