@@ -271,7 +271,34 @@ def test_an_index_that_was_moved_out_of_bounds_unseen_is_refused_as_by_scatter(n
         values.sum().backward()
 
 
+def test_bins_end_where_pytorchs_do():
+    for dtype in (rg.float32, rg.float64):
+        assert rg.histc(rg.linspace(0, 1, 11, dtype=dtype), 10).tolist() == [1] * 9 + [2]
+    assert rg.histc(rg.arange(-8, 9).half() / 10, 7, -0.8, 0.8).tolist() == [3, 2, 2, 3, 2, 2, 3]
+    edges = rg.histogram(rg.linspace(-0.7, 1.9, 101), 26).bin_edges
+    assert edges.tolist() == rg.linspace(-0.7, 1.9, 27).tolist()
+
+
 def test_histc_of_ranges_that_the_dtype_cannot_divide():
     assert rg.histc(rg.tensor([1e8, 1e8]), 4).tolist() == [0, 0, 2, 0]
     assert rg.histc(rg.tensor([3e38, 3e38]), 5).tolist() == [0, 0, 2, 0, 0]
     assert rg.histc(rg.tensor([1e8, 1e8 + 8]), 10).tolist() == [1, *[0] * 8, 1]
+    for dtype in (rg.float32, rg.float64, rg.float16):
+        most = rg.finfo(dtype).max
+        x = rg.tensor([-most, -most / 4, most / 4, most], dtype=dtype)
+        assert rg.histc(x, 4, -most, most).tolist() == [1, 1, 1, 1]
+
+
+def test_edges_that_make_no_bin_and_a_range_beside_edges_are_refused():
+    for edges in (rg.ones(1), rg.ones(0)):
+        with pytest.raises(RuntimeError, match="bins must be > 0, but got"):
+            rg.histogram(rg.ones(2), edges)
+    with pytest.raises(TypeError, match="bins are edges, which say the range"):
+        rg.histogram(rg.ones(2), rg.tensor([0.0, 2.0]), range=(0.0, 1.0))
+
+
+def test_counts_that_no_memory_holds_are_an_error_of_memory():
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        rg.bincount(rg.tensor([2**62]))
+    with pytest.raises(rg.OutOfMemoryError, match="you tried to allocate"):
+        rg.bincount(rg.tensor([2**55]))

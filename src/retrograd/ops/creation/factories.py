@@ -82,12 +82,17 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
         check_size(shape, target)
         return load("retrograd.kernels.meta").empty(shape, target)
     except (MemoryError, ValueError):
-        needed = check_size(shape, target)
-        check_strides(shape, target)
-        raise OutOfMemoryError(
-            f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
-            f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
-        ) from None
+        raise no_memory(shape, target) from None
+
+
+def no_memory(shape: tuple[int, ...], target: Any) -> OutOfMemoryError:
+    """The error for a shape whose memory cannot be had; RuntimeError for more than 63 bits."""
+    needed = check_size(shape, target)
+    check_strides(shape, target)
+    return OutOfMemoryError(
+        f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
+        f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
+    )
 
 
 def check_size(shape: tuple[int, ...], target: Any) -> int:
@@ -436,14 +441,14 @@ def between(start: Any, end: Any, steps: Any, target: Any, name: str) -> Any:
     by = rounded(rounded(last - first) / (steps - 1)) if inexact else (last - first) / (steps - 1)
 
     def make(shape: tuple[int, ...], target: Any) -> Any:
-        return evenly(first, last, by, *shape)
+        return evenly(first, last, by, np.arange(*shape))
 
     return allocate(make, (steps,), np.dtype(np.float64))
 
 
-def evenly(first: Any, last: Any, by: Any, count: int) -> Any:
-    """`count` numbers by steps from both ends, so that they are symmetric."""
-    index = np.arange(count)
+def evenly(first: Any, last: Any, by: Any, index: Any) -> Any:
+    """Numbers by steps from both ends, so that they are symmetric; `index` counts them."""
+    count = len(index)
     return np.where(index < count // 2, first + by * index, last - by * (count - 1 - index))
 
 

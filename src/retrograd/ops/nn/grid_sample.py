@@ -93,7 +93,7 @@ def _centres(n: int, align_corners: bool, dtype: Any) -> Any:
     if n == 1:
         return np.zeros(1, dtype)
     step = np.asarray(2 / (n - 1)).astype(dtype).real.astype(np.float64)
-    places = evenly(-1, 1, step, n).astype(dtype)
+    places = evenly(-1, 1, step, np.arange(n)).astype(dtype)
     return places if align_corners else places * dtype.type(n - 1) / dtype.type(n)
 
 

@@ -11,12 +11,13 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, as_array, new_tensor, wrap
-from ...kernels.allocation import copied, full, known_true, zeros
+from ...kernels.allocation import copied, full, known_true, table, zeros
 from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank
 from ..core.pointwise import unsupported
+from ..creation.factories import evenly, no_memory
 from .extrema import ordered
 
 __all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
@@ -127,9 +128,15 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low == high:  # all elements are in the middle of the range from `low - 1` to `low + 1`
         counts = np.zeros(bins)
         counts[bins // 2] = array.size
-    else:
-        flat = array.reshape(-1).astype(np.float64)  # float32 may have too few numbers for the bins
-        counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
+    else:  # in the dtype of the elements, whose rounding says on which side of an edge they are
+        most = dtypes.finfo(dtypes.of_numpy(array.dtype)).max
+        first, last = (np.asarray(n, array.dtype) for n in (low, high))
+        inside = array[(first <= array) & (array <= last)]
+        if bins * (high - low + 1) > most:  # or the products would be infinite
+            first, last, inside = (n.astype(np.float64) / (4 * bins) for n in (first, last, inside))
+        steps = np.asarray(bins, inside.dtype)
+        place = ((inside - first) * steps / (last - first)).astype(np.int64)
+        counts = np.bincount(np.minimum(place, bins - 1), minlength=bins)
     return new_tensor(counts.astype(array.dtype))
 
 
@@ -151,7 +158,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
-    counts = np.bincount(array, minlength=minlength)
+    try:
+        counts = np.bincount(array, minlength=minlength)
+    except (MemoryError, ValueError):
+        raise no_memory(
+            (max(int(array.max(initial=0)) + 1, minlength),), np.dtype(np.int64)
+        ) from None
     if weights is None or not array.size:
         return new_tensor(counts)
     if weights._array.shape != array.shape:
@@ -193,6 +205,8 @@ def histogram(
             f"input tensor, but got input with shape {list(input.shape)} and weight with shape "
             f"{list(weight.shape)}"
         )
+    if range is not None and isinstance(bins, Tensor):
+        raise TypeError("histogram(): the bins are edges, which say the range. Leave range= away")
     points = input._array.reshape(-1, 1)
     hist, edges = _count("histogram", points, [bins], range, weight, density)
     return return_types.histogram(hist, edges[0])
@@ -259,12 +273,12 @@ def _count(
         _edges(name, column, each, None if range is None else range[2 * d : 2 * d + 2], d)
         for d, (column, each) in enumerate(zip(points.T, bins, strict=True))
     ]
-    sizes = [max(len(e) - 1, 0) for e in edges]
+    sizes = [len(e) - 1 for e in edges]
     flat = zeros(points, len(points), np.int64)
     inside = full(points, len(points), True, np.bool_)
     for column, e, size in zip(points.T, edges, sizes, strict=True):
         place = np.searchsorted(e, column, "right") - 1
-        place = np.where((column == e[-1]) & (size > 0), size - 1, place)
+        place = np.where(column == e[-1], size - 1, place)
         inside &= (e[0] <= column) & (column <= e[-1]) & (place >= 0) & (place < size)
         flat = flat * size + place
     ones = full(points, len(points), 1, np.float64)
@@ -287,8 +301,12 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
                 f"got input with dtype {dtypes.legacy_name(column.dtype)} and bins for dimension "
                 f"{dim} with dtype {dtypes.legacy_name(e.dtype)}"
             )
-        if e.ndim != 1 or e.size == 0:
+        if e.ndim != 1:
             raise RuntimeError(f"torch.{name}(): bins tensor should have one dimension of edges")
+        if e.size < 2:
+            raise RuntimeError(
+                f"torch.{name}(): bins must be > 0, but got {e.size} edges for dimension {dim}"
+            )
         return copied(e)
     if bins <= 0:
         raise RuntimeError(f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}")
@@ -304,5 +322,8 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
             f"{dim}"
         )
     same = np.equal(low, high) * 0.5
-    low, high = low - same, high + same
-    return np.linspace(low, high, bins + 1, dtype=column.dtype)
+    kind = column.dtype
+    first, last = np.subtract(low, same, dtype=kind), np.add(high, same, dtype=kind)
+    by = np.divide(last - first, bins, dtype=kind)
+    index = table(column, np.arange(bins + 1))
+    return evenly(*(n.astype(np.float64) for n in (first, last, by)), index).astype(kind)
