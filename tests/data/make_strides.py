@@ -44,7 +44,22 @@ OWN = {
         lib.logaddexp2(x0,x1)  lib.ldexp(x0,x1)  lib.polar(x0,x1)  x0.masked_fill(x1>0.5,0.)
         lib.nn.functional.huber_loss(x0,x1,reduction='sum')  lib.slice_scatter(x0,x1)
         lib.nn.functional.poisson_nll_loss(x0,x1,reduction='sum')
-        lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')""",
+        lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')
+        (x0.sin()*x1).transpose(0,1).softmax(-1)  (x0@x1.mT).tanh()[:,1:]*2
+        lib.cat([x0.exp(),x1],1).mT.contiguous()*3  (x0.permute(2,0,1)*x1.permute(2,0,1)).mean(0)
+        lib.einsum('bij,bkj->bki',x0,x1).relu().cumsum(1)  (x0*x1.sum(1,keepdim=True)).std(0)
+        lib.where(x0>x1,x0.mT.exp().mT,x1).flatten(1)  x0.reshape(6,4)@x1.reshape(6,4).T
+        lib.nn.functional.layer_norm(x0*x1,(4,)).transpose(1,2)@x0  (x0-x1).abs().amax(1).sqrt()
+        lib.stack([x0*x1,x1],-1).prod(-1).log()  (x0/x1).unfold(2,2,1).square().sum(-1)
+        lib.linalg.solve(x0@x0.mT+3*lib.eye(3,dtype=x0.dtype),x1).mT*2
+        x0.gather(1,lib.zeros(2,2,4,dtype=lib.int64))*x1[:,1:]  (x0[:,[2,0]]*x1[:,:2]).diagonal()
+        x0.clone().mul_(x1).transpose(0,2).cos()  lib.baddbmm(x0@x0.mT,x0,x1.mT).log_softmax(1)
+        x0.expand(5,2,3,4).mul(x1).sum(0).exp()  (x0.chunk(2,-1)[0]*x1.split(2,-1)[1]).flip(0)
+        lib.nn.functional.normalize(x0.mT,dim=1).mT*x1  x0.diff(dim=1).pow(2).sum(0)+x1[0,1:]
+        lib.linalg.vector_norm(x0-x1,dim=1).unsqueeze(1)*x0  (x0.roll(1,0)*x1.tril()).logsumexp(2)
+        lib.nn.functional.conv1d(x0*2,x1[...,:2]).relu()  x0.index_add(1,lib.tensor([0]),x1[:,:1])*2
+        x0.masked_fill(x1>0.5,0.).repeat(2,1,1).sigmoid()  lib.lerp(x0,x1,0.3).movedim(0,2)*3
+        lib.nn.functional.batch_norm(x0*x1,None,None,training=True).flatten(0,1)""",
     "d2x3x4*": """
         x0.exp()  x0.relu()  x0*2  x0+1  x0**2  x0.sqrt()  x0.sigmoid()
         lib.nn.functional.gelu(x0)  lib.erf(x0)  lib.lgamma(x0)  lib.nn.functional.silu(x0)

@@ -42,7 +42,7 @@ CALLS = [
     for name, expression, *rest in strides_format.read()
     if all(map(present, [name] if name else re.findall(r"\blib\.([\w.]+)", expression)))
 ]
-at_least(1501, CALLS, inner=1420)
+at_least(1529, CALLS, inner=1448)
 PARTS = 64  # tests, so that several workers share them, and each is quick enough for mutants
 
 # fmt: off
@@ -59,7 +59,7 @@ DIFFER = {
         "istft": 36, "lib.fft.ifft(x0,dim=0)": 7,
     },
     "whose channels are innermost is told by the input, here by the cotangent as well": {
-        "lib.nn.functional.group_norm(x0,2)": 2, "lib.nn.functional.instance_norm(x0)": 2,
+        "lib.nn.functional.group_norm(x0,2)": 3, "lib.nn.functional.instance_norm(x0)": 2,
         "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
         "nn.functional.adaptive_max_pool3d": 3, "nn.functional.channel_shuffle": 1,
         "nn.functional.conv_transpose1d": 8, "nn.functional.interpolate": 7,
@@ -70,7 +70,7 @@ DIFFER = {
         "igamma": 1, "igammac": 1, "lib.cosine_similarity(x0,x1)": 3,
         "lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')": 7,
         "lib.polar(x0,x1)": 17, "lib.renorm(x0,2,1,0.5)": 4, "lib.slice_scatter(x0,x1)": 2,
-        "logit": 4, "nn.functional.cosine_similarity": 12, "nn.functional.layer_norm": 11,
+        "logit": 4, "nn.functional.cosine_similarity": 12, "nn.functional.layer_norm": 5,
         "nn.functional.multilabel_soft_margin_loss": 6, "nn.functional.rms_norm": 5,
         "ravel": 1, "rot90": 4, "sgn": 1, "slice_scatter": 2, "special.chebyshev_polynomial_t": 3,
         "special.chebyshev_polynomial_u": 3, "special.chebyshev_polynomial_v": 3,
@@ -146,6 +146,8 @@ MODES = {
 def test_modes_give_the_same_strides(mode):
     """A sixth of the table: results, and gradients where the mode records."""
     for _, expression, arrays, wanted, answers in CALLS[::6]:
+        if "autograd.grad(" in expression:  # needs a graph
+            continue
         asked = wanted if mode in ("watched", "saved") else [False] * len(wanted)
         for letter in answers:
             plain = strides_format.answer(

@@ -222,6 +222,7 @@ native_layer_norm = declare(
     input=layer_input,
     weight=layer_weight,
     bias=lambda xp, g, bias_shape: xp.sum_to(g[0], shape=bias_shape),
+    contiguous="input",
     batch=batching.standardized("native_layer_norm"),
     rows=True,
     examples=[
