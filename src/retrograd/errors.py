@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CastError",
     "ComplexWarning",
+    "InvalidBackend",
     "LinAlgError",
     "OutOfMemoryError",
     "SecondBackwardError",
@@ -160,6 +161,10 @@ def constant(
     """The error for a tensor with a history where a function takes a number."""
     refused = wrong_type(function, argument, expected, value, position)
     return TypeError(f"{refused}: it has no derivative. Write {argument}={argument}.item()")
+
+
+class InvalidBackend(RuntimeError):  # noqa: N818 (PyTorch's name)
+    """`compile` was asked for a backend that there is not."""
 
 
 class UserError(RuntimeError):

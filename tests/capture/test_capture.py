@@ -15,6 +15,7 @@ import retrograd as rg
 from retrograd import capture, pytree
 from retrograd.capture.compiled import setting
 from retrograd.capture.program import NATIVE
+from retrograd.errors import InvalidBackend
 
 from .programs import PROGRAMS
 
@@ -509,7 +510,7 @@ def test_copies_methods_and_what_is_no_function():
     assert rg.compile(layer)._orig_mod is layer
     assert rg.compile(abs) is abs
     assert rg.compile(len, backend="eager") is len
-    with pytest.raises(RuntimeError, match="Invalid backend"):
+    with pytest.raises(InvalidBackend, match="Invalid backend"):
         rg.compile(len, backend="unknown")
     with pytest.raises(RuntimeError, match="Unrecognized mode"):
         rg.compile(len, mode="quick")

@@ -555,10 +555,13 @@ def test_files_of_another_kind_are_refused(content, match):
     assert isinstance(found, REFUSED)
 
 
-def test_bytes_that_are_no_pickle_raise_the_unpicklers_error():
-    for weights_only in (True, False):
-        with pytest.raises(pickle.UnpicklingError, match="Invalid magic number"):
-            rg.load(io.BytesIO(b"<html>not found</html>"), weights_only=weights_only)
+def test_bytes_of_no_format_raise_both_errors_that_pytorch_has_for_them():
+    plain = [pickle.dumps(value, protocol=4) for value in ([1, 2], np.ones(2), 0)]
+    for content in (b"<html>not found</html>", *plain):
+        for weights_only in (True, False):
+            for kind in (pickle.UnpicklingError, RuntimeError):
+                with pytest.raises(kind, match="Invalid magic number"):
+                    rg.load(io.BytesIO(content), weights_only=weights_only)
 
 
 # -- the format before archives ----------------------------------------------------------------

@@ -7,6 +7,7 @@ from functools import partial, wraps
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
 
+from ..errors import InvalidBackend
 from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..nn.modules.module import Module
@@ -98,7 +99,7 @@ def compile(
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode!r}, should be one of: {', '.join(MODES)}")
     if isinstance(backend, str) and backend not in (*EAGER, "inductor"):
-        raise RuntimeError(f"Invalid backend: {backend!r}. One of: inductor, {', '.join(EAGER)}")
+        raise InvalidBackend(f"Invalid backend: {backend!r}. One of: inductor, {', '.join(EAGER)}")
     if model is None:
         return partial(
             compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options,

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..engine.tensor import device
 from . import npz, safetensors
-from .archive import archived
+from .archive import archived, get_crc32_options, set_crc32_options
 from .files import write
 from .legacy import legacy_parts
 from .pickler import pickler_of
@@ -28,16 +28,18 @@ from .locations import (
     normalize_storage_type,
     placing,
     set_default_load_endianness,
+    skip_data,
+    skips_data,
 )
 from .reading import Settings, read, unsafe_names
 from .safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
 __all__ = [
     "DEFAULT_PROTOCOL", "MAP_LOCATION", "LoadEndianness", "SourceChangeWarning", "add_safe_globals",
-    "clear_safe_globals", "default_restore_location", "get_default_load_endianness",
-    "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag",
-    "normalize_storage_type", "npz", "safe_globals", "safetensors", "save",
-    "set_default_load_endianness",
+    "clear_safe_globals", "default_restore_location", "get_crc32_options",
+    "get_default_load_endianness", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "location_tag", "normalize_storage_type", "npz", "safe_globals", "safetensors", "save",
+    "set_crc32_options", "set_default_load_endianness", "skip_data",
 ]  # fmt: skip
 
 
@@ -82,7 +84,9 @@ def save(
     records: list[tuple[str, Any]] = [("data.pkl", content.getbuffer())]
     if not _disable_byteorder_record:
         records.append(("byteorder", sys.byteorder.encode()))
-    records += [(f"data/{kept.key}", kept.bytes) for kept in pickler.storages.values()]
+    for kept in pickler.storages.values():
+        block = bytes(memoryview(kept.bytes).nbytes) if skips_data() else kept.bytes
+        records.append((f"data/{kept.key}", block))
     records.append(("version", b"3\n"))
     write(f, archived((f"archive/{name}", block) for name, block in records))
 

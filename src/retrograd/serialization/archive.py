@@ -60,12 +60,34 @@ class Allowance:
 # -- writing -----------------------------------------------------------------------------------
 
 
+_sums = True
+
+
+def get_crc32_options() -> bool:
+    """Whether `save` writes the check sums of records; True at first.
+
+    >>> rg.serialization.get_crc32_options()
+    True
+    """
+    return _sums
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Say whether `save` writes the check sums of records. Without, other programs for archives may
+    refuse the file. Source: PyTorch's `torch.serialization.set_crc32_options`.
+
+    >>> rg.serialization.set_crc32_options(True)
+    """
+    global _sums
+    _sums = bool(compute_crc32)
+
+
 def archived(records: Iterable[tuple[str, Any]]) -> Iterator[Any]:
     """The bytes, part by part, of an archive of records, each a name and what has a buffer."""
     directory, place = [], 0
     for name, content in records:
         label, block = name.encode(), memoryview(content).cast("B")
-        crc, size = zlib.crc32(block), block.nbytes
+        crc, size = zlib.crc32(block) if _sums else 0, block.nbytes
         wide = size > MOST_32
         sizes = struct.pack("<HHQQ", 1, 16, size, size) if wide else b""
         before = place + 30 + len(label) + len(sizes)

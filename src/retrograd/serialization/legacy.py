@@ -39,6 +39,10 @@ NOT_OURS = (
 )
 
 
+class NotOursError(pickle.UnpicklingError, RuntimeError):
+    """A file is of no format that is known; PyTorch raises the one type or the other, by bytes."""
+
+
 class Legacy(Rebuilding):
     """What the names of a file stand for, and its storages, whose bytes come last."""
 
@@ -80,9 +84,9 @@ class Legacy(Rebuilding):
         try:
             magic = data(self)
         except (pickle.UnpicklingError, RuntimeError):
-            raise pickle.UnpicklingError(NOT_OURS.format(begins=bytes(begins))) from None
-        if magic != MAGIC:
-            raise RuntimeError(NOT_OURS.format(begins=bytes(begins)))
+            magic = None
+        if magic.__class__ is not int or magic != MAGIC:
+            raise NotOursError(NOT_OURS.format(begins=bytes(begins)))
         version, _ = data(self), data(self)
         if version != VERSION:
             raise RuntimeError(f"Invalid protocol version: {told(version)}; expected {VERSION}")

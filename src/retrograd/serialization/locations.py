@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from enum import Enum
+from threading import local
 from typing import Any
 
 from ..engine.placement import device
@@ -98,6 +99,42 @@ def normalize_storage_type(storage_type: Any) -> Any:
     True
     """
     return storage_type
+
+
+# -- no data -----------------------------------------------------------------------------------
+
+
+class skip_data:  # noqa: N801 (PyTorch's name)
+    """A context in which `save` leaves room for the bytes of tensors, and `load` reads none.
+
+    The room, and tensors that are loaded, have zeros. Without effect on the format of PyTorch
+    before 1.6. `materialize_fake_tensors` is accepted: there is nothing to be made for a tensor
+    without values. Source: PyTorch's `torch.serialization.skip_data`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> with rg.serialization.skip_data():
+    ...     rg.save(rg.ones(2), file)
+    >>> rg.load(io.BytesIO(file.getvalue()))
+    tensor([0., 0.])
+    """
+
+    skips = local()
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        self._before = skips_data()
+        self.skips.value = True
+
+    def __exit__(self, *error: object) -> None:
+        self.skips.value = self._before
+
+
+def skips_data() -> bool:
+    """Whether a `skip_data` of this thread is open."""
+    return getattr(skip_data.skips, "value", False)
 
 
 # -- byte order --------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+import numpy as np
+
 from ..locks import load
 from . import safetensors, scripted
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
-from .locations import order_by_default
+from .locations import order_by_default, skips_data
 from .rebuilding import Rebuilding
 from .safe import name_here
 from .unpickler import Blind, Inert, Lookup, Unpickler
@@ -147,6 +149,8 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
     def storage(name: str, size: int) -> Any:
         if f"{prefix}data/{name}" not in archive:
             raise broken(f"file not found: a tensor has its memory in data/{name}")
+        if skips_data():
+            return np.zeros(size, np.uint8)
         return archive.memory(f"{prefix}data/{name}")
 
     scripts = f"{prefix}constants.pkl" in archive

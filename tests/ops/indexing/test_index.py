@@ -249,14 +249,36 @@ def test_what_is_no_number_in_a_list_of_places_is_refused_as_data_is():
         rg.arange(5)[[1, 2**70]]
 
 
-def test_a_short_list_of_more_than_numbers_is_a_tuple_of_indices():
+def test_a_short_list_of_more_than_numbers_is_a_tuple_of_indices_with_a_warning():
     x = rg.arange(9.0).reshape(3, 3)
-    assert x[[rg.tensor(0), rg.tensor(1)]].item() == 1.0
-    assert x[[[0], [1]]].tolist() == [1.0]
-    assert x[[None, 0]].shape == (1, 3)
-    assert x[[[True, False, True]]].shape == (2, 3)
-    assert x[[[0, 2]] * 2].tolist() == [0.0, 8.0]
+    for key, expected in (
+        ([rg.tensor(0), rg.tensor(1)], 1.0),
+        ([[0], [1]], [1.0]),
+        ([None, 0], [[0.0, 1.0, 2.0]]),
+        ([slice(0, 1), slice(0, 2)], [[0.0, 1.0]]),
+        ([[True, False, True]], [[0.0, 1.0, 2.0], [6.0, 7.0, 8.0]]),
+        ([[0, 2]] * 2, [0.0, 8.0]),
+    ):
+        with pytest.warns(UserWarning, match="non-tuple sequence") as caught:
+            assert x[key].tolist() == expected
+        assert [w.filename for w in caught] == [__file__]
     assert x[[0, 2]].shape == (2, 3)
+
+
+def test_take_is_contiguous_for_any_layout_of_the_places():
+    places = rg.arange(16).view(4, 4).T
+    found = rg.take(rg.arange(16.0).view(4, 4), places)
+    assert found.stride() == (4, 1)
+    assert found.equal(places.float())
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64, -(2**63) - 1])
+def test_an_integer_of_more_than_64_bits_is_not_written_to_integers(value):
+    x = rg.zeros(2, dtype=rg.int64)
+    for key in (0, slice(None), x == 0, [0]):
+        with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+            x[key] = value
+    assert x.tolist() == [0, 0]
 
 
 def test_small_integers_index_only_as_numbers():

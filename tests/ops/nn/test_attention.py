@@ -351,3 +351,12 @@ def test_derivatives_of_transposed_operands_are_right_to_second_order():
     q, k, v = (t.transpose(1, 2) for t in drawn(1, 3, 2, 2))
     assert rg.autograd.gradcheck(F.scaled_dot_product_attention, (q, k, v))
     assert rg.autograd.gradgradcheck(F.scaled_dot_product_attention, (q, k, v))
+
+
+def test_masks_of_two_dtypes_are_warned_of():
+    layer, x = rg.nn.MultiheadAttention(4, 2), rg.ones(3, 1, 4)
+    padding, scores = rg.tensor([[False, True, False]]), rg.zeros(3, 3)
+    with pytest.warns(UserWarning, match="mismatched key_padding_mask and attn_mask") as caught:
+        found = layer(x, x, x, key_padding_mask=padding, attn_mask=scores)[0]
+    assert [w.filename for w in caught] == [__file__]
+    rg.testing.assert_close(found, layer(x, x, x, key_padding_mask=padding)[0])

@@ -195,3 +195,14 @@ def test_sizes_may_be_whole_numbers_of_any_kind(mode):
     for size in (2.5, [2.5, 3], [True, 2], rg.tensor(3.0)):
         with pytest.raises(TypeError, match="argument 'size' must be tuple of ints"):
             rg.nn.functional.interpolate(x, size=size, mode=mode)
+
+
+def test_a_resized_image_of_channels_last_is_no_view():
+    x = rg.rand(1, 2, 2, 2).contiguous(memory_format=rg.channels_last)
+    for mode in ("nearest", "bilinear", "bicubic"):
+        found = F.interpolate(x, scale_factor=2, mode=mode)
+        assert not found._is_view()
+        assert found.stride() == (32, 1, 8, 2)
+    kept = F.interpolate(x.requires_grad_(), scale_factor=2)
+    kept.mul_(3)
+    assert grad(kept.sum(), x)[0].equal(rg.full((1, 2, 2, 2), 12.0))

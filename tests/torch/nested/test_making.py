@@ -244,3 +244,9 @@ def test_a_file_whose_offsets_lead_beyond_the_values_is_refused(tmp_path):
     rg.save(nt, tmp_path / "nested.pt")
     with pytest.raises(Exception, match="Let offsets run from 0 to 5"):
         rg.load(tmp_path / "nested.pt")
+
+
+def test_nested_tensors_begin_where_their_memory_does():
+    for layout in (rg.strided, rg.jagged):
+        t = rg.nested.nested_tensor([rg.ones(2), rg.ones(3)], layout=layout)
+        assert t.storage_offset() == 0

@@ -202,7 +202,7 @@ def on_the_way(natural: np.dtype[Any], target: np.dtype[Any]) -> np.dtype[Any]:
     return target if target == np.uint64 else natural
 
 
-def refusal(wanted: np.dtype[Any], error: Exception) -> Exception:
+def refusal(wanted: np.dtype[Any], error: Exception | None) -> Exception:
     """What is raised for a Python integer that is too large for the dtype it is read in."""
     if wanted.kind == "i":
         return ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")

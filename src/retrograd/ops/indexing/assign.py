@@ -40,7 +40,7 @@ from ..core.arguments import public
 from ..core.dims import once
 from ..core.structure import held_by
 from ..creation.factories import allocate, check_strides, shape_of
-from ..creation.from_data import NUMBERS, fill_value
+from ..creation.from_data import NUMBERS, fill_value, refusal
 from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
 from ..shape.expand import expanded
 from ..tensor.storage import TypedStorage, UntypedStorage, is_storage
@@ -227,6 +227,9 @@ def _value(self: Tensor, value: Any) -> Tensor:
             "x[key] = retrograd.tensor(value)"
         )
     target = self._array.dtype
+    most = 2**64 if target == np.uint64 else 2**63
+    if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most:
+        raise refusal(np.dtype(np.int64), None)
     if target.itemsize == 2 and dtypes.category(target) == 2:  # rounds, if need be to infinity
         wide = np.float64(dtypes.real_scalar(value, np.dtype(np.float64)))
         with np.errstate(over="ignore"):

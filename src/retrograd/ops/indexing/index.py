@@ -347,7 +347,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = grad_as_it_lies(input).reshape(-1)
     try:
-        return _take_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
+        return _take_op(flat, index.contiguous(), dims=(0,))  # type: ignore[no-any-return]
     except IndexError:
         size = flat._array.size
         outside = index._array[(index._array < -size) | (index._array >= size)]

@@ -37,6 +37,12 @@ ZERO_DIM = (
 )
 
 
+NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated: a list of indices "
+    "stands for a tuple here, and for a tensor in NumPy. Write x[tuple(key)]"
+)
+
+
 def parse(
     shape: tuple[int, ...], key: Any, written: bool = False
 ) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
@@ -47,7 +53,10 @@ def parse(
     usual = usual_key(shape, key)
     if usual is not None:
         return usual, []
-    items = list(key) if isinstance(key, tuple) or lists_items(key) else [key]
+    listed = lists_items(key)
+    if listed:
+        warnings.warn(NOT_A_TUPLE, UserWarning, stacklevel=users_level())
+    items = list(key) if isinstance(key, tuple) or listed else [key]
     items = [item if item.__class__ in PLAIN else read_item(item) for item in items]
     used = sum([item.ndim if is_mask(item) else takes_dim(item) for item in items])
     if used > len(shape):

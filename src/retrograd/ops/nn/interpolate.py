@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import half
+from ...engine.dispatch import own
 from ...engine.op import camel_case
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
@@ -170,6 +171,7 @@ def interpolate(
         return adaptive_avg_pool("interpolate", len(sizes), input, sizes)
     _check_dtype(input, mode)
     ndim, inside = len(shape), channels_inside(input._array)
+    given = input
     if inside:
         input = input.permute(0, *range(2, ndim), 1)
     for k in reversed(range(len(sizes))):
@@ -182,7 +184,8 @@ def interpolate(
         else:
             taps = _taps(found, sizes[k], scale, mode, bool(align_corners), antialias)
         input = resample(input, dim=dim, taps=taps)
-    input = input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
+    if inside:
+        input = own(input.permute(0, ndim - 1, *range(1, ndim - 1)), given)
     kind = camel_case(mode.replace("-", "_"))
     return name_node(input, f"Upsample{kind}{ndim - 2}D{'Aa' * antialias}Backward0")
 

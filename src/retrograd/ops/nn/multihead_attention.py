@@ -8,18 +8,24 @@ Masks are kept as what to add to the scores: 0 or -inf, or any bias.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor
+from ...engine.trace import users_level
 from ..linalg.matmul import linear
 from ..shape.join import cat
 from ..shape.pad import pad
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
 
+MISMATCHED = (
+    "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both "
+    "instead: two masks of booleans, or two that are added to the scores"
+)
 CAUSAL = (
     "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
     "`generate_square_subsequent_mask` to create this mask."
@@ -88,6 +94,9 @@ def multi_head_attention_forward(
             f"Expected key_padding_mask of shape {(key.shape[1], key.shape[0])}, a row per example "
             f"and a column per key, but got {tuple(key_padding_mask.shape)}"
         )
+    masks = [m.dtype for m in (key_padding_mask, attn_mask) if m is not None]
+    if len({*masks}) > 1:
+        warnings.warn(MISMATCHED, stacklevel=users_level())
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)

@@ -89,17 +89,17 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self.layout is not strided and not self.is_nested:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    if not has_values(self._array):
+        raise TypeError(NO_NUMPY_META)
     if self._node is not None and not force and modes.state.records:
         raise RuntimeError(NO_NUMPY)
     if has_tangent(self) and not force:
         raise RuntimeError(NO_NUMPY_FORWARD)
-    if not has_values(self._array):
-        raise TypeError(NO_NUMPY_META)
     return self._array.view()
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    if self._node is not None and modes.state.records:
+    if self._node is not None and modes.state.records and has_values(self._array):
         raise RuntimeError(ASKED.format(*_asking()))
     array = numpy(self)
     if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:

@@ -1,10 +1,13 @@
-"""`torch._dynamo.exc` under the alias: errors that programs catch. Only UserError is raised."""
+"""`torch._dynamo.exc` under the alias: errors that programs catch.
 
-from ...errors import UserError
+Only UserError and InvalidBackend are raised.
+"""
+
+from ...errors import InvalidBackend, UserError
 
 __all__ = [
-    "BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "Unsupported",
-    "UserError",
+    "BackendCompilerFailed", "InternalTorchDynamoError", "InvalidBackend", "TorchDynamoException",
+    "Unsupported", "UserError",
 ]  # fmt: skip
 
 

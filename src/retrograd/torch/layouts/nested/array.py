@@ -172,6 +172,10 @@ class NestedTensor(Tensor, sees_properties=False):
         found = (array.pattern.size * inner[ragged], *inner)
         return found if dim is None else found[dim]
 
+    def storage_offset(self) -> int:
+        """0: the values are no part of another tensor's memory."""
+        return 0
+
     @property
     def grad_fn(self) -> Any:
         """The node of what made the values: the one that wraps them says nothing."""
