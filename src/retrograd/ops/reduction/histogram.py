@@ -126,7 +126,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     for bound in (low, high):
         dtypes.real_scalar(bound, array.dtype)  # or RuntimeError
     if low == high:  # all elements are in the middle of the range from `low - 1` to `low + 1`
-        counts = np.zeros(bins)
+        counts: Any = np.zeros(bins)
         counts[bins // 2] = array.size
     else:  # in the dtype of the elements, whose rounding says on which side of an edge they are
         most = dtypes.finfo(dtypes.of_numpy(array.dtype)).max
@@ -326,4 +326,5 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
     first, last = np.subtract(low, same, dtype=kind), np.add(high, same, dtype=kind)
     by = np.divide(last - first, bins, dtype=kind)
     index = table(column, np.arange(bins + 1))
-    return evenly(*(n.astype(np.float64) for n in (first, last, by)), index).astype(kind)
+    first, last, by = (n.astype(np.float64) for n in (first, last, by))
+    return evenly(first, last, by, index).astype(kind)
