@@ -171,8 +171,8 @@ NAME(transpose)(VECTOR *rows)
    two parts change places if `swap`. Lines that lie side by side, `wide` numbers apart, are read as
    vectors; lines without gaps as squares. */
 INLINE void
-NAME(read)(char *const *lines, int n, int64_t step, int64_t part, const int wide,
-           const bool swap, POINT *x)
+NAME(read)(char *const *lines, int n, int64_t step, int64_t part, const int wide, const bool swap,
+           POINT *x)
 {
     int p = 0;
     for (; wide > 0 && p < n; p++) {

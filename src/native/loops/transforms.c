@@ -250,7 +250,8 @@ transform(PyObject *module, PyObject *args)
     Chunk run = run_transforms;
     int64_t grain = (1 << 13) / (job.points + job.made) + 1;
     if (suits_lines(ufunc, &job, PyArray_TYPE(x), PyArray_TYPE(out), factor, count)) {
-        job.lines.roots = find_roots(job.points > job.made ? job.points : job.made, job.single, &made);
+        job.lines.roots =
+            find_roots(job.points > job.made ? job.points : job.made, job.single, &made);
         run = job.lines.roots == NULL ? run_transforms : run_lines;
         grain = (4 * grain + 7) / 8 * 8; /* whole vectors */
     }
