@@ -12,7 +12,7 @@ from retrograd import nn
 
 
 def masked(layer, x):
-    unseen = rg.tensor([[False, True, False]])
+    unseen = rg.tensor([[0.0, -float("inf"), 0.0]], dtype=rg.float64)
     above = nn.Transformer.generate_square_subsequent_mask(3, dtype=rg.float64)
     return layer(x, x, x, key_padding_mask=unseen, attn_mask=above)
 

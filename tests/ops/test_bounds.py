@@ -240,6 +240,7 @@ def test_a_list_that_holds_itself_beside_others_is_refused():
             make(beside_itself())
 
 
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
 @pytest.mark.parametrize("data", [holding_itself, beside_itself, deep, lambda: [Endless()]])
 def test_a_list_that_holds_itself_is_no_index(data):
     text = r"too many dimensions|must be long|self-referential"

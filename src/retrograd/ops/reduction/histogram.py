@@ -194,7 +194,7 @@ def histogram(
     `range` (by default the extremes). The last bin includes its right edge; elements outside are
     left out. `density` divides by the total and the bins' widths. Raises NotImplementedError unless
     the dtype is float32 or float64, or of half floats and all edges are given; RuntimeError for
-    bins, ranges and weights that do not fit.
+    bins, ranges and weights that do not fit; TypeError for a range beside edges.
 
     >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
