@@ -51,15 +51,23 @@ QUICK: dict[float, Any] = {
 IN_STEPS: dict[float, Any] = {3: _cube, -2: lambda x: np.reciprocal(x * x)}  # as PyTorch's
 
 
+def _complex_power(base: Any, exponent: Any) -> Any:
+    """base ** exponent; for a negative integer NumPy divides 1 by a product, which may overflow."""
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            return np.power(base, exponent)
+    except FloatingPointError:
+        steps = (exponent.real < 0) & (exponent == np.rint(exponent.real))
+        base = np.where(steps, np.where(np.isinf(base), 0, _reciprocal(base)), base)
+        return np.power(base, np.where(steps, -exponent, exponent))
+
+
 def _power(base: Any, exponent: Any) -> Any:
     """base ** exponent of arrays of one dtype; a negative power of an integer is truncated."""
     if base.dtype.kind == "b":
         raise unsupported("pow", base.dtype)
-    if base.dtype.kind == "c":  # NumPy divides 1 by a product that may have overflowed
-        steps = (exponent.real < 0) & (exponent == np.rint(exponent.real))
-        if not known_true(~steps.any()):
-            base = np.where(steps, np.where(np.isinf(base), 0, _reciprocal(base)), base)
-            exponent = np.where(steps, -exponent, exponent)
+    if base.dtype.kind == "c":
+        return _complex_power(base, exponent)
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0
