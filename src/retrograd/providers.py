@@ -140,11 +140,16 @@ def mirrored(name: str) -> str | None:
     if package != __package__ or not inner or f"{name}.".startswith(f"{WORLD}."):
         return None
     home = f"{WORLD}.{inner}"
+    found = spec_of(home)
+    return home if found is not None and found.origin is not None else None
+
+
+def spec_of(name: str) -> Any:
+    """The spec of a module, or None, also where what is around it is no package."""
     try:
-        found = importlib.util.find_spec(home)
+        return importlib.util.find_spec(name)
     except (ModuleNotFoundError, ValueError):
         return None
-    return home if found is not None and found.origin is not None else None
 
 
 def is_left_over(folder: str) -> bool:
@@ -189,7 +194,7 @@ class Mirror:
         elif name.startswith(f"{__package__}."):
             outer = getattr(sys.modules.get(around), "__name__", around)
             home = f"{outer}.{own}" if outer != around else None
-            if home is not None and importlib.util.find_spec(home) is None:
+            if home is not None and spec_of(home) is None:
                 return None
             if home is None and path and is_left_over(os.path.join(path[0], own)):
                 home = mirrored(name)
