@@ -21,8 +21,10 @@ see(PyObject *watch, PyFrameObject *frame, int what, PyObject *arg)
     else if (what != PyTrace_C_CALL || arg != function) {
         return 0;
     }
+    Py_INCREF(watch); /* whoever is called may end the watch */
     PyObject *result =
         PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(watch, 0), (PyObject *)frame, arg, NULL);
+    Py_DECREF(watch);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
@@ -41,30 +43,31 @@ set_watch(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* What a function gives that stands before its arguments, called between two changes of the thread. */
+static PyObject *
+call_between(void (*before)(PyThreadState *), void (*after)(PyThreadState *), PyObject *const *args,
+             Py_ssize_t count, PyObject *names)
+{
+    if (count < 1) {
+        return refuse("watched");
+    }
+    PyThreadState *state = PyThreadState_Get();
+    before(state);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, names);
+    after(state);
+    return result;
+}
+
 /* `unwatched(function, ...)`: what a function gives of which no code is seen, ... */
 static PyObject *
 unwatched(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    if (count < 1) {
-        return refuse("unwatched");
-    }
-    PyThreadState *state = PyThreadState_Get();
-    PyThreadState_EnterTracing(state);
-    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, names);
-    PyThreadState_LeaveTracing(state);
-    return result;
+    return call_between(PyThreadState_EnterTracing, PyThreadState_LeaveTracing, args, count, names);
 }
 
 /* `watched(function, ...)`: ... but for what it calls in this way. */
 static PyObject *
 watched(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    if (count < 1) {
-        return refuse("watched");
-    }
-    PyThreadState *state = PyThreadState_Get();
-    PyThreadState_LeaveTracing(state);
-    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, names);
-    PyThreadState_EnterTracing(state);
-    return result;
+    return call_between(PyThreadState_LeaveTracing, PyThreadState_EnterTracing, args, count, names);
 }
