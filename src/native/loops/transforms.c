@@ -33,23 +33,29 @@ typedef struct {
     Lines lines;
 } Transform;
 
+/* Where a line begins, by its number. */
+static void
+find_line(const Transform *job, int64_t number, char **from, char **to)
+{
+    *from = job->from;
+    *to = job->to;
+    for (int d = job->dims - 1; d >= 0; d--) {
+        *from += number % job->shape[d] * job->from_steps[d];
+        *to += number % job->shape[d] * job->to_steps[d];
+        number /= job->shape[d];
+    }
+}
+
 static void
 run_transforms(void *context, int64_t begin, int64_t end)
 {
     const Transform *job = context;
     int last = job->dims - 1;
     while (begin < end) {
-        int64_t left = begin, count = 1;
-        char *pointers[] = {job->from, (char *)job->factor, job->to};
-        for (int d = last; d >= 0; d--) {
-            int64_t at = left % job->shape[d];
-            left /= job->shape[d];
-            pointers[0] += at * job->from_steps[d];
-            pointers[2] += at * job->to_steps[d];
-            if (d == last) {
-                count = job->shape[d] - at < end - begin ? job->shape[d] - at : end - begin;
-            }
-        }
+        int64_t count = last < 0 ? 1 : job->shape[last] - begin % job->shape[last];
+        char *pointers[] = {NULL, (char *)job->factor, NULL};
+        find_line(job, begin, &pointers[0], &pointers[2]);
+        count = count < end - begin ? count : end - begin;
         npy_intp sizes[] = {count, job->points, job->made};
         npy_intp steps[] = {last < 0 ? 0 : job->from_steps[last], 0,
                             last < 0 ? 0 : job->to_steps[last], job->point_step, job->made_step};
@@ -84,14 +90,7 @@ run_lines(void *context, int64_t begin, int64_t end)
         char *from[8], *to[8];
         int count = end - begin < lanes ? (int)(end - begin) : lanes;
         for (int l = 0; l < lanes; l++) {
-            int64_t left = l < count ? begin + l : begin;
-            from[l] = job->from;
-            to[l] = job->to;
-            for (int d = job->dims - 1; d >= 0; d--) {
-                from[l] += left % job->shape[d] * job->from_steps[d];
-                to[l] += left % job->shape[d] * job->to_steps[d];
-                left /= job->shape[d];
-            }
+            find_line(job, l < count ? begin + l : begin, &from[l], &to[l]);
         }
         (job->single ? kernels.lines_float : kernels.lines_double)(&job->lines, from, to, count,
                                                                    aligned(room));
