@@ -66,12 +66,12 @@ def both_ways(function, elements=MILLION, dtype="float32"):
     return make
 
 
-def forward(function, shape=(MILLION,)):
-    """A function of a million numbers in (0.05, 0.95)."""
+def forward(function, shape=(MILLION,), low=0.05):
+    """A function of a million numbers in (low, 0.95)."""
 
     def make(size):
         x = uniform(*[side(n, size) if len(shape) > 1 else scaled(n, size) for n in shape])
-        return timed(function, x * 0.9 + 0.05)
+        return timed(function, x * (0.95 - low) + low)
 
     return make
 
@@ -638,7 +638,7 @@ PROGRAMS = {
     "mish": forward(nn.mish),
     "logsigmoid": forward(nn.log_sigmoid),
     "sinc": forward(jnp.sinc),
-    "elu": forward(nn.elu),
+    "elu": forward(nn.elu, low=-0.95),
     "rsqrt": forward(lax.rsqrt),
     "log1p": forward(jnp.log1p),
     "softmax": forward(nn.softmax, (1000, 1000)),
