@@ -132,6 +132,21 @@ def test_a_large_result_that_nobody_reads_is_not_computed():
     assert bool((x.grad == 1).all())
 
 
+def test_a_part_between_two_changes_of_which_nobody_needs_anything():
+    buffer, x = rg.ones(130), rg.randn(130, 130)
+
+    @rg.compile(fullgraph=True)
+    def step():
+        rg.hypot(x, x)
+        buffer.mul_(0.5)
+        x.exp().clamp(max=5.0)
+        return (x * 2).sum()
+
+    for n in range(3):
+        rg.testing.assert_close(step(), (x * 2).sum(), rtol=1e-5, atol=1e-3)
+        assert bool((buffer == 0.5 ** (n + 1)).all())
+
+
 def test_a_large_layer_norm_and_what_is_beside_it_are_one_kernel():
     x, y, scale = (rg.randn(*n).requires_grad_() for n in ((200, 300), (200, 300), (300,)))
 

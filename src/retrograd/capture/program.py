@@ -184,13 +184,14 @@ class Writer:
             made = {s for step in part for s in step.gives}
             takes = ", ".join([f"v{s}" for s in sorted(took - self.constants())])
             gives = ", ".join([f"v{s}" for s in sorted(made & needed)])
-            function = [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
-            run = f"calm().run(part{number}{takes and ', ' + takes})"
-            if gives:
-                function.append(f"    return {gives}")
-                run = f"{gives} = {run}"
-            functions = function + functions
-            lines.insert(0, run)
+            if body:  # nobody may need what a part makes
+                function = [f"def part{number}({takes}):", *[f"    {line}" for line in body]]
+                run = f"calm().run(part{number}{takes and ', ' + takes})"
+                if gives:
+                    function.append(f"    return {gives}")
+                    run = f"{gives} = {run}"
+                functions = function + functions
+                lines.insert(0, run)
             if first is not None and recording.steps[first] in part:
                 late = len(lines)
             needed = (needed - made) | took
