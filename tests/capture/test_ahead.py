@@ -169,6 +169,8 @@ OPTIMIZERS = {
     "AdamW": {"lr": 0.1, "amsgrad": True},
     "RMSprop": {"lr": 0.01, "momentum": 0.5},
 }
+# The rows of a bias's gradient are added in C, or by BLAS in an order of its own; six steps follow.
+ADDED = 1e-5
 ORDERS = ["zeroed first", "zeroed last", "added"]
 
 
@@ -200,9 +202,9 @@ def trainer(name, order="zeroed first"):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_step_of_training_has_the_same_bits_and_leaves_the_same_state(name, order):
+def test_a_step_of_training_gives_the_same_and_leaves_the_same_state(name, order):
     step, state = trainer(name, order)
-    made = check_alike(step, calls((5, 4), (5, 3), count=6), state=state)
+    made = check_alike(step, calls((5, 4), (5, 3), count=6), ADDED, state)
     assert any(n.endswith(".grad") for n in made.state) == (order == "added")
 
 
@@ -210,7 +212,7 @@ def test_a_step_is_saved_from_where_training_is():
     step, state = trainer("Adam")
     first, *rest = calls((5, 4), (5, 3), count=6)
     step(*first)
-    check_alike(step, rest, state=state)
+    check_alike(step, rest, ADDED, state)
 
 
 def test_saving_changes_nothing():
