@@ -1065,3 +1065,41 @@ def test_a_recording_does_not_change_how_gradients_lie_in_memory():
     for call in (step, rg.compile(step)):
         call(rg.ones(200, 128))
     assert seen == [(128, 1)] * 2
+
+
+def after_draws(buffer, x):
+    kept = rg.bernoulli(rg.sigmoid(x))
+    if kept.sum() > 8:
+        return (kept * x).sum()
+    return (kept + x).sum()
+
+
+def after_a_write_to_a_view(buffer, x):
+    y = x * 1
+    even = y.view(-1)[::2]
+    buffer.add_(1)
+    even.mul_(-1.0)
+    if y.sum() > 0:
+        return y.sum()
+    return y.sum() * 2
+
+
+def after_a_write_to_a_row(buffer, x):
+    buffer.mul_(0.5)
+    y = x.clone()
+    y[0] = x[1]
+    return F.nll_loss(y, y.abs().argmin(1))  # which looks whether its targets are in bounds
+
+
+@pytest.mark.parametrize("step", [after_draws, after_a_write_to_a_view, after_a_write_to_a_row])
+def test_a_branch_on_a_value_that_was_written_or_drawn_after_a_change(step):
+    buffers = rg.zeros(4), rg.zeros(4)
+    compiled = rg.compile(step)
+    for number in range(12):
+        x = rg.randn(4, 4)
+        found = []
+        for function, buffer in zip((step, compiled), buffers, strict=True):
+            rg.manual_seed(number)
+            found.append((function(buffer, x), rg.rand(2)))
+        rg.testing.assert_close(*found)
+        assert bool((buffers[0] == buffers[1]).all())

@@ -178,7 +178,7 @@ class Compiled:
             guard_roots(recording, guards)
             check = guards.check(guards.conditions | guards.late)
             self.variants.append(Variant(check, replay, guards, listing))
-            forward, lasts = guards.check(guards.conditions), recording.lasting_from is not None
+            forward, lasts = guards.check(guards.conditions), bool(recording.lasting)
             for kind in kinds:
                 kind.again = partial(once_more, self.function, forward, lasts)
                 kind.reads = guards.check(guards.late) if guards.late else None

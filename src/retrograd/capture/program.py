@@ -172,7 +172,7 @@ class Writer:
             lines += nodes
             needed |= kept
         late = 0  # lines at the end, from the first that must not be done twice
-        first = recording.lasting_from
+        first = min(recording.lasting, default=None)
         for number, part in reversed([*enumerate(parts)]):
             if isinstance(part[0], Effect):
                 lines = self.effect(part[0], needed) + lines
@@ -375,19 +375,23 @@ class Writer:
         What a branch depends on is computed first where that is of arguments alone.
         """
         recording = self.recording
-        made = self.makers()
+        made, places = self.makers(), {step: n for n, step in enumerate(self.forward)}
+        roots = {*recording.root_slots, *recording.constants}
         for late in [s for s in self.forward if isinstance(s, Truth) and s.late]:
-            waiting, first = [late.slot], {late}
-            while waiting:
-                slot = waiting.pop()
-                if slot in recording.overwritten or (
-                    slot not in made
-                    and slot not in recording.root_slots + list(recording.constants)
-                ):
-                    raise Unclear("a branch on a value follows what cannot be undone")
-                if slot in made and made[slot] not in first:
-                    first.add(made[slot])
-                    waiting += made[slot].reads
+            waiting, first = [late], {late}
+            for step in waiting:  # which grows
+                written = [array for n, array in recording.writes if n < places[step]]
+                for slot in step.reads:
+                    array = recording.arrays[slot]
+                    if (
+                        any(np.may_share_memory(array, other) for other in written)
+                        or (slot in made and places[made[slot]] in recording.lasting)
+                        or not (slot in made or slot in roots)
+                    ):
+                        raise Unclear("a branch on a value follows what cannot be undone")
+                    if slot in made and made[slot] not in first:
+                        first.add(made[slot])
+                        waiting.append(made[slot])
             order = [s for s in self.forward if s in first and s is not late]
             self.order = [*order, late, *[s for s in self.order if s not in first]]
 
@@ -551,7 +555,7 @@ class Writer:
         made = step.gives
         if made and not self.is_static(step):
             number = self.recording.steps.index(step)
-            if self.recording.lasting_from is not None and number >= self.recording.lasting_from:
+            if any(lasting <= number for lasting in self.recording.lasting):
                 raise Unclear("a shape that may depend on values follows what cannot be undone")
             shapes = [f"v{s}.shape == {self.recording.arrays[s].shape!r}" for s in made]
             after += f"; check({' and '.join(shapes)}, True)"

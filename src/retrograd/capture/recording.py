@@ -131,7 +131,8 @@ class Recording(Watcher):
         self.scalars: set[int] = set()  # slots of what NumPy gave as a scalar
         self.written: set[int] = set()  # numbers of roots whose versions count a write
         self.overwritten: set[int] = set()  # slots of roots
-        self.lasting_from: int | None = None  # the first step that must not be done twice
+        self.lasting: set[int] = set()  # the steps that must not be done twice
+        self.writes: list[tuple[int, Any]] = []  # which step writes, and what
         self.views: set[Step] = set()  # those that read nothing, but give views
         self.elementwise: set[Step] = set()  # those that are forwards of such ops
         self.in_rows: set[Step] = set()  # and of ops that have sums and maxima along dimensions
@@ -296,6 +297,8 @@ class Recording(Watcher):
         if getattr(function, "__name__", "") in ("copyto", "setitem", "at", "put_along_axis"):
             targets.append(args[0])
         for target in targets:
+            if target is not None:
+                self.writes.append((len(self.steps), target))
             while target is not None and target.__class__ is np.ndarray:
                 known = self.by_id.get(id(target))
                 if known is not None and known.slot in self.constants:
@@ -309,15 +312,14 @@ class Recording(Watcher):
         """Note that what comes next must not be done twice."""
         if self.ahead:
             self.stop("the backward pass of what is returned changes something")
-        if self.lasting_from is None:
-            self.lasting_from = len(self.steps)
+        self.lasting.add(len(self.steps))
 
     def truth(self, array: TracedArray) -> bool:
         """The truth of an array, which a replay has to find again."""
         value = bool(array.array)
         known = array.slot in self.constants
         if not known and self.stopped is None and get_ident() == self.thread:
-            self.steps.append(Truth(Slot(array.slot), value, self.lasting_from is not None))
+            self.steps.append(Truth(Slot(array.slot), value, bool(self.lasting)))
         return value
 
     def value(self, array: TracedArray, name: str) -> Any:
@@ -349,7 +351,7 @@ class Recording(Watcher):
     def agreed(self, function: Any, args: Any) -> bool:
         """The truth that a function gives for values; a replay has to find it again."""
         value = bool(function(*unasked(args)))
-        if self.lasting_from is not None:
+        if self.lasting:
             self.stop("a branch on a value follows what cannot be undone")
         if self.stopped is None:
             self.steps.append(Effect(agree, (function, self.handed(args), value), {}, ()))
@@ -527,6 +529,9 @@ class Recording(Watcher):
         if moved:
             self.stop("a tensor gets other memory")
             return found
+        for root, slot, version in zip(self.roots, self.root_slots, self.versions, strict=True):
+            if root._version != version:
+                self.writes.append((len(self.steps), self.arrays[slot]))
         self.versions = [root._version for root in self.roots]
         slots = []
         for place, value in enumerate(found if type(found) in (tuple, list) else (found,)):

@@ -693,11 +693,11 @@ class Watch:
         if self.stopped or isinstance(owner, Tensor) or holds((args, options), Tensor):
             return self.run(function, *args, **options)
         if not isinstance(function, type) or issubclass(function, Tensor):
-            lasting = self.recording.lasting_from
+            lasting = self.recording.lasting.copy()
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
             if found is not None and type(found) in PLAIN and not self.stopped:
                 self.recording.steps.pop()
-                self.recording.lasting_from = lasting
+                self.recording.lasting = lasting
                 self.asked(function, args, options, found)
             if not isinstance(found, Tensor) and not (
                 type(found) in PLAIN or callable(found) or holds(found, Tensor)
