@@ -134,7 +134,7 @@ def lstm_cells():
 
 @program
 def transformer():
-    model = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0)
+    model = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.1)
     optimizer = optim.SGD(model.parameters(), lr=0.1)
     return training(model, optimizer, squared, pair((2, 5, 8), (2, 5, 8)))
 

@@ -235,7 +235,7 @@ def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
         return in_rows(draw, array)
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     drawn = draw(tuple([array.shape[axis] for axis in axes]))
-    return np.transpose(drawn, np.argsort(axes))
+    return np.transpose(drawn, np.argsort(axes).tolist())
 
 
 def is_block(array: Any) -> bool:
