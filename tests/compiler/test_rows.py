@@ -344,6 +344,16 @@ def test_arrays_of_other_sizes_have_the_same_code():
     assert len({k.address for k in kernels.kernels.values()}) == 1
 
 
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_code_does_not_depend_on_counts_of_elements(name):
+    kernels = Rows(lambda x: plain(name)(x, dim=(1,), correction=1, keepdim=False))
+    for shape in ((5, 37), (6, 40)):
+        x = drawn(shape, "d")
+        expected = getattr(np, name)(x, axis=1, ddof=1)
+        np.testing.assert_allclose(kernels((x,)), expected, rtol=1e-14)
+    assert len({k.address for k in kernels.kernels.values()}) == 1
+
+
 def test_many_shapes_in_turn_are_recorded_once_each(monkeypatch):
     made = []
     kernels = Rows(lambda x: plain("softmax")(x, dim=(1,)))

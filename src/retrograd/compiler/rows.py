@@ -24,6 +24,7 @@ from .sweeps import LANES, Variant, parts_of, row_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .program import Program
     from .recorder import Recording
 
 __all__ = ["Rows", "attempted", "recorded"]
@@ -95,6 +96,21 @@ def in_long_rows(recording: Recording, arrays: Sequence[Any]) -> tuple[Sequence[
     return ((size // lengths[0], lengths[0]), (1,)) if lengths else (shape, dim)
 
 
+def with_factors(program: Program, arrays: Sequence[Any], dims: int) -> tuple[Program, list[Any]]:
+    """A program in which numbers that are factors or divisors are inputs; and these, as arrays.
+
+    Most are counts of elements, so the code is for any sizes. They come after the `arrays`.
+    """
+    calls, factors = [*program.calls], list[Any]()
+    rest = {i for c in calls if c.function not in ("multiply", "divide") for i in c.operands}
+    for value, call in enumerate(calls):
+        if call.function == "constant" and call.dtype in "fd" and value not in rest:
+            static = len(arrays) + len(factors), (1,) * dims
+            factors.append(np.full(static[1], float(call.static), call.dtype))
+            calls[value] = call._replace(function="input", static=static)
+    return program._replace(calls=tuple(calls)), factors
+
+
 class RowKernel:
     """A recording's program for arrays of given shapes and strides."""
 
@@ -102,7 +118,8 @@ class RowKernel:
         self.recording = recording
         whole, made, *_ = recording
         shape, dim = in_long_rows(recording, arrays)
-        program = within_rows(whole)
+        program, self.factors = with_factors(within_rows(whole), arrays, len(made))
+        arrays = [*arrays, *self.factors]
         calls = program.calls
         if program.length > LONGEST or unknown(program, rows=True):
             raise Refused("there is no code for some of it")
@@ -156,7 +173,8 @@ class RowKernel:
         outputs = [np.empty(shape, dtype) for shape, dtype in (*self.made, *self.row_sums)]
         pieces = -(-self.rows // self.grain)
         sums = [np.empty((pieces, parts, self.room)) for parts in self.parts if parts]
-        held = [*[arrays[i] for i, _ in self.inputs], *outputs, *sums]
+        given = [*arrays, *self.factors]
+        held = [*[given[i] for i, _ in self.inputs], *outputs, *sums]
         table = self.table.copy()
         if loops is not None:
             loops.run_rows(self.address, table, held, self.rows, self.grain)

@@ -120,7 +120,8 @@ class RowWriter(Writer):
     """Writes the kernel of a program's rows."""
 
     def __init__(self, program: Program, variant: Variant, name: str) -> None:
-        lanes = LANES[max(program.dtype(i).itemsize for i in program.inputs)]
+        arrays = [i for i in program.inputs if program.calls[i].axes]
+        lanes = LANES[max(program.dtype(i).itemsize for i in arrays)]
         super().__init__(program, name, [POINTER, LONG, LONG], lanes)
         self.variant, self.inputs = variant, len(program.inputs)
         self.parts = [parts_of(self.calls[value]) for value in self.outputs]
