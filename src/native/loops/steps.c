@@ -31,30 +31,29 @@ as_recorded(PyObject *given, const int64_t **layout, const int64_t *end)
     return PyArray_BYTES(array);
 }
 
-/* `run_steps(functions, calls, arena, layout, *arrays)`: go through the table of calls, which has for
-   each the number of its function, how many parts it has, and the places of these. Base 0 is memory
-   for what is between, of `arena` bytes; the others are the arrays, which must lie as `layout` says. */
+/* `run_steps(calls, arena, layout, *arrays)`: go through the table of calls, which has for each where
+   its function is, how many parts it has, and the places of these. Base 0 is memory for what is
+   between, of `arena` bytes; the others are the arrays, which must lie as `layout` says. */
 static PyObject *
 run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     char *places[256], **bases = places, room[SMALL_ARENA] __attribute__((aligned(64)));
     char *arena = room;
-    if (count < 4 || count - 4 > MOST_ARRAYS || !PyBytes_Check(args[1]) ||
-        !PyBytes_Check(args[3])) {
+    if (count < 3 || count - 3 > MOST_ARRAYS || !PyBytes_Check(args[0]) ||
+        !PyBytes_Check(args[2])) {
         return refuse("run_steps");
     }
-    const LoopOfStep *functions = PyLong_AsVoidPtr(args[0]);
-    Py_ssize_t size = PyLong_AsSsize_t(args[2]);
+    Py_ssize_t size = PyLong_AsSsize_t(args[1]);
     if (PyErr_Occurred()) {
         return NULL;
     }
-    const int64_t *call = (const int64_t *)PyBytes_AS_STRING(args[1]);
-    const int64_t *last = call + PyBytes_GET_SIZE(args[1]) / (Py_ssize_t)sizeof(int64_t);
-    const int64_t *layout = (const int64_t *)PyBytes_AS_STRING(args[3]);
-    const int64_t *end = layout + PyBytes_GET_SIZE(args[3]) / (Py_ssize_t)sizeof(int64_t);
+    const int64_t *call = (const int64_t *)PyBytes_AS_STRING(args[0]);
+    const int64_t *last = call + PyBytes_GET_SIZE(args[0]) / (Py_ssize_t)sizeof(int64_t);
+    const int64_t *layout = (const int64_t *)PyBytes_AS_STRING(args[2]);
+    const int64_t *end = layout + PyBytes_GET_SIZE(args[2]) / (Py_ssize_t)sizeof(int64_t);
     PyObject *result = NULL;
-    if (count - 3 > 256) {
-        bases = PyMem_Malloc((size_t)(count - 3) * sizeof(char *));
+    if (count - 2 > 256) {
+        bases = PyMem_Malloc((size_t)(count - 2) * sizeof(char *));
     }
     if (size > SMALL_ARENA) {
         arena = PyMem_Malloc((size_t)size);
@@ -64,16 +63,16 @@ run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
         goto done;
     }
     bases[0] = arena;
-    for (Py_ssize_t i = 4; i < count; i++) {
-        bases[i - 3] = as_recorded(args[i], &layout, end);
-        if (bases[i - 3] == NULL) {
+    for (Py_ssize_t i = 3; i < count; i++) {
+        bases[i - 2] = as_recorded(args[i], &layout, end);
+        if (bases[i - 2] == NULL) {
             refuse("run_steps");
             goto done;
         }
     }
     int failed = 0;
     for (; call < last; call += 2 + 2 * call[1]) {
-        failed |= functions[call[0]](bases, call + 2);
+        failed |= ((LoopOfStep)(intptr_t)call[0])(bases, call + 2);
     }
     if (failed) {
         PyErr_SetString(PyExc_IndexError, "an index is out of range in a compiled step");

@@ -341,8 +341,7 @@ class Writer:
             facts.append((array, storage in written))
             placed[storage] = (len(arrays), -self.lowering.outer(number).offset)
         table = Table(calls, placed)
-        facts_of, fixed = native.layout(facts), [str(table.functions), self.name(table.calls)]
-        fixed += [str(table.arena), self.name(facts_of)]
+        fixed = [self.name(table.calls), str(table.arena), self.name(native.layout(facts))]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
         self.rows[call] = table.rows
         lines = [*before, call, *[self.step(step) for step in again]]

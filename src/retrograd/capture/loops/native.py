@@ -2,7 +2,8 @@
 
 Sizes and strides are numbers in the code, so the loops of small arrays are unrolled or run in
 vectors. Where each loop finds its parts, the table says. So a thousand steps in time take no more
-code than one, and `run_steps` in C goes through the table with nothing else between the loops.
+code than one, and `run_steps` in C goes through the table with nothing else between the loops. A
+function is built once for all recordings that have such a loop, whatever else is in them.
 
 A function `int loop(char **bases, const int64_t *places)` is given, for each part, a number of a
 base and an offset. Base 0 is the arena, the others are arrays. `rolling` writes the table. The
@@ -28,7 +29,7 @@ from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
-__all__ = ["apart", "can", "functions", "layout", "may_fail"]
+__all__ = ["apart", "can", "function", "layout", "may_fail"]
 
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
@@ -63,16 +64,15 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def functions(kinds: list[Any]) -> int:
-    """Where the functions of kinds of loops are."""
-    found: int = machine.address(code, tuple(kinds), SOURCE, unrolled=False)
+def function(kind: Any) -> int:
+    """Where the function of a kind of loop is."""
+    found: int = machine.address(code, kind, SOURCE, unrolled=False)
     return found
 
 
-def code(kinds: tuple[Any, ...], source: str, name: str) -> str:
-    """The module of the functions, `name` being where their addresses are; in the cache it is one
-    of this `source`."""
-    return Emission(name).code(kinds)
+def code(kind: Any, source: str, name: str) -> str:
+    """The module of a function with a name; in the cache it is one of this `source`."""
+    return Emission(name).code(kind)
 
 
 def apart(item: Any) -> tuple[Any, list[Part]]:
@@ -93,31 +93,20 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
 
 
 class Emission:
-    """Writes the functions."""
+    """Writes a function."""
 
     def __init__(self, name: str) -> None:
         self.module = ir.Module(name)
-        self.name = name
+        self.function = ir.Function(self.module, ir.FunctionType(STATUS, [POINTER, POINTER]), name)
         self.innermost: list[Innermost] = []
 
-    def code(self, kinds: tuple[Any, ...]) -> str:
-        """The text of the module."""
-        functions = [self.emitted(kind, number) for number, kind in enumerate(kinds)]
-        table = ir.GlobalVariable(self.module, ir.ArrayType(POINTER, len(kinds)), self.name)
-        table.initializer = ir.Constant(table.value_type, functions)
-        table.global_constant = True
-        return parallel(self.module, self.innermost)
-
-    def emitted(self, loop: Any, number: int) -> Any:
-        """The function of one kind of loop."""
-        kind = ir.FunctionType(STATUS, [POINTER, POINTER])
-        self.function = ir.Function(self.module, kind, f"{self.name}_{number}")
-        self.function.linkage = "internal"
+    def code(self, loop: Any) -> str:
+        """The text of the module, with the function of a kind of loop."""
         self.ordered = may_fail(loop)  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.starts = [self.start(part) for part in range(len(loop.parts))]
         self.b.ret(getattr(self, loop.kind)(loop) or STATUS(0))
-        return self.function
+        return parallel(self.module, self.innermost)
 
     def start(self, part: int) -> Any:
         """Where a part begins."""

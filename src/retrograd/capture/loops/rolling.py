@@ -21,7 +21,7 @@ import numpy as np
 from ..explaining import Row, of_items
 from .grouping import arranged, grouped, living
 from .lowering import Lowered
-from .native import apart, functions, may_fail
+from .native import apart, function, may_fail
 from .storages import Storage
 
 __all__ = ["Table"]
@@ -72,13 +72,12 @@ class Piece(NamedTuple):
 
 
 class Table:
-    """The table of some calls, and where the functions are to which it refers.
+    """The table of some calls.
 
     `placed` has, for each storage, base and offset, or None for what is between.
     """
 
     def __init__(self, calls: list[Lowered], placed: dict[Storage, Any]) -> None:
-        self.kinds: dict[Any, int] = {}
         self.rows: Counter[Row] = Counter()
         pieces, known = cut(calls), dict[Any, Piece]()
         shapes = [*enumerate(map(shared, pieces))]
@@ -108,7 +107,7 @@ class Table:
             table[piece.places] = places[piece.storages, 0]
             table[piece.places + 1] += places[piece.storages, 1:].sum(1)
             tables.append(table.tobytes())
-        self.calls, self.functions = b"".join(tables), functions([*self.kinds])
+        self.calls = b"".join(tables)
 
     def piece(self, calls: list[Lowered], begins: dict[Storage, int], fates: Any) -> Piece:
         """Calls as one piece."""
@@ -125,7 +124,7 @@ class Table:
         storages: list[int] = []
         for item in items:
             kind, parts = apart(item)
-            words += [self.kinds.setdefault(kind, len(self.kinds)), len(parts)]
+            words += [function(kind), len(parts)]
             for part in parts:
                 storage, within = part.storage, placed[part.storage]
                 places.append(len(words))
