@@ -482,6 +482,51 @@ def test_many_kinds_of_calls_warn_once():
     assert kinds(scaled) == 8
 
 
+def test_sizes_are_no_kinds_of_calls(monkeypatch):
+    monkeypatch.setattr(capture.compiled, "LATER", 2)
+    scaled = rg.compile(lambda x, k: x * k)
+
+    def called(n, k=1):
+        assert scaled(rg.ones(n), k).tolist() == [k] * n
+        return kinds(scaled)
+
+    assert [called(n) for n in range(2, 12)] == [1, 2, 3, 4, 5, 6, 7, 8, 8, 8]  # eight at once,
+    assert [called(11), called(11), called(11), called(10)] == [8, 9, 9, 9]  # and what comes often
+    assert [called(2, k) for k in range(2, 9)] == [*range(10, 17)]  # seven more kinds
+    with pytest.warns(UserWarning, match="recorded 16 times"):
+        called(2, 9)
+    assert [called(12), called(12), called(12)] == [16, 16, 17]
+
+
+def test_a_limit_that_is_given_is_for_sizes_too():
+    scaled = rg.compile(lambda x: x * 2, recompile_limit=2)
+    scaled(rg.ones(2)), scaled(rg.ones(3))
+    with pytest.warns(UserWarning, match="recorded 2 times.* of args"):
+        scaled(rg.ones(4))
+    assert kinds(scaled) == 2
+
+
+def test_what_many_recordings_have_alike_is_built_once(monkeypatch):
+    machine, built = importlib.import_module("retrograd.compiler.machine"), []
+    plain = machine.built
+    monkeypatch.setattr(machine, "built", lambda *given: built.append(given) or plain(*given))
+    monkeypatch.setattr(machine.cache, "read", lambda name: None)
+    machine.address.cache_clear()
+    weight = rg.randn(3, 3)
+
+    @rg.compile
+    def steps(x):
+        h = x[0]
+        for each in x[1:]:
+            h = (h @ weight + each).tanh()
+        return h
+
+    for n in (5, 9, 6):
+        before = len(built)
+        compared(steps(x := rg.randn(n, 2, 3)), steps.__wrapped__(x), False)
+        assert (len(built) > before) == (n == 5)
+
+
 def test_fullgraph_raises_with_the_reason():
     @rg.compile(fullgraph=True)
     def asked(x):

@@ -10,7 +10,8 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import dtypes, modes
+from .. import dtypes, modes, pytree
+from ..compiler.door import Recent
 from ..engine.tensor import Tensor
 from ..engine.views import live_views
 from ..kernels.native import loops as in_c
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Compiled", "every", "setting"]
 
 MOST = 8  # recordings of one function
+SIZES = 64  # in all, if some differ from others in nothing but the sizes of arguments
+LATER = 32  # calls with new sizes, before they are recorded beside MOST others
 TRIES = 3  # recordings that come to nothing, before a function is left alone
 TOO_MANY = (
     "{name} was recorded {count} times, and each call is of another kind; it runs as it is from "
@@ -42,12 +45,16 @@ NOT_WHOLE = "{name} cannot be captured as a whole, as fullgraph=True asks: {reas
 
 
 class Variant(NamedTuple):
-    """One recording of a function: when it may be replayed, and the replay."""
+    """One recording of a function: when it may be replayed, and the replay.
+
+    It is `resized` if an older one differs from it in nothing but sizes.
+    """
 
     check: Any
     replay: Any
     guards: Guards
     listing: Listing
+    resized: bool
 
 
 class Setting:
@@ -75,7 +82,8 @@ class Compiled:
 
     def __init__(self, function: Any, fullgraph: bool = False, most: int | None = None) -> None:
         self.function, self.fullgraph = function, fullgraph
-        self.most = MOST if most is None else most  # 0: the function runs as it is
+        self.most = most  # recordings, if not as many as usual; 0: the function runs as it is
+        self.waiting = Recent()  # sizes that are not recorded, and how often they were met
         self.called = False
         every.add(self)
         self.variants: list[Variant] = []
@@ -117,20 +125,37 @@ class Compiled:
         """Forget all recordings."""
         self.variants.clear()
         self.reasons.clear()
+        self.waiting.clear()
         self.called = False
 
     def wants_more(self, args: Any, kwargs: Any) -> bool:
-        """Whether one more call is to be recorded; warns when there are too many kinds of calls."""
-        if len(self.reasons) >= TRIES or not self.most:
+        """Whether one more call is to be recorded; warns when there are too many kinds of calls.
+
+        Sizes are no kinds: beside MOST recordings, those that are met often are recorded, too.
+        """
+        most, in_all = (MOST, SIZES) if self.most is None else (self.most, self.most)
+        count, resized = len(self.variants), self.resized(args, kwargs)
+        if len(self.reasons) >= TRIES or not most:
             return False
-        if len(self.variants) < self.most:
-            return True
+        if count < in_all:
+            if count < most or (not resized and sum(not v.resized for v in self.variants) < most):
+                return True
+            if resized:
+                sizes = [t.shape for t in pytree.flatten((args, kwargs)) if isinstance(t, Tensor)]
+                met = self.waiting.found(tuple(sizes), lambda: [0])
+                met[0] += 1
+                return bool(met[0] > LATER)
         about = self.variants[-1].guards.failing(args, kwargs, modes.state)
-        warn_once(TOO_MANY.format(name=self.name(), count=self.most, about=about))
+        warn_once(TOO_MANY.format(name=self.name(), count=count, about=about))
         return False
+
+    def resized(self, args: Any, kwargs: Any) -> bool:
+        """Whether a call differs from a recorded one in nothing but the sizes of arguments."""
+        return any(v.check(args, kwargs, modes.state, True) for v in self.variants)
 
     def record(self, args: Any, kwargs: Any) -> Any:
         """Run the function truly, and keep what it does."""
+        resized = self.resized(args, kwargs)
         recording, guards = Recording(), Guards()
         watch = Watch(recording, guards)
         owner = getattr(self.function, "__self__", self.function)
@@ -155,11 +180,13 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        self.keep(recording, watch, result, pasts)
+        self.keep(recording, watch, result, pasts, resized)
         recording.forget()
         return unasked(result, in_place=True)
 
-    def keep(self, recording: Recording, watch: Watch, result: Any, pasts: list[Past]) -> None:
+    def keep(
+        self, recording: Recording, watch: Watch, result: Any, pasts: list[Past], resized: bool
+    ) -> None:
         """Make a replay of a recording, or note why there is none."""
         guards = watch.guards
         recording.check_roots()
@@ -176,9 +203,11 @@ class Compiled:
         if reason is None:
             guards.open = guards.conditions
             guard_roots(recording, guards)
-            check = guards.check(guards.conditions | guards.late)
-            self.variants.append(Variant(check, replay, guards, listing))
-            forward, lasts = guards.check(guards.conditions), bool(recording.lasting)
+            check = forward = guards.check(guards.conditions | guards.late)
+            if guards.late:
+                forward = guards.check(guards.conditions)
+            self.variants.append(Variant(check, replay, guards, listing, resized))
+            lasts = bool(recording.lasting)
             for kind in kinds:
                 kind.again = partial(once_more, self.function, forward, lasts)
                 kind.reads = guards.check(guards.late) if guards.late else None

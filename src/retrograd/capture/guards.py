@@ -55,6 +55,7 @@ class Guards:
     def __init__(self) -> None:
         self.conditions: dict[str, str] = {}  # and what each is about
         self.late: dict[str, str] = {}  # those of what a backward pass reads in its time
+        self.sizes: set[str] = set()  # those of the sizes and strides of arguments
         self.open = self.conditions  # those to which more are added
         self.names: dict[str, Any] = {"MISSING": MISSING}
         self.known: dict[int, str] = {}  # names of objects, by id
@@ -150,14 +151,18 @@ class Guards:
         """Let a tensor lie in memory as it did, with a history if it had one: a `leaf`'s."""
         node, shape, strides, dtype, flags = facts
         about = f"the shape, dtype, strides or history of {tensor_name(read)}"
+        sizes = f"a.shape == {shape!r} and a.strides == {strides!r}"
         lies = (
-            f"(a := {read}._array).__class__ is {self.name(np.ndarray)} and a.shape == {shape!r} "
-            f"and a.strides == {strides!r} and a.dtype is {self.name(dtype)} "
-            f"and a.flags.num == {flags}"
+            f"(a := {read}._array).__class__ is {self.name(np.ndarray)} and a.dtype is "
+            f"{self.name(dtype)} and a.ndim == {len(shape)} and a.flags.num == {flags}"
         )
         if read.startswith("o"):  # the very tensor, which mostly has the very array
             held = self.name(weakref.ref(tensor._array))  # `resize_` moves what nobody else holds
-            lies = f"{read}._array is {held}() or {lies}"
+            lies = f"{read}._array is {held}() or {lies} and {sizes}"
+        else:
+            sizes = sizes.replace("a.", f"(a := {read}._array).", 1)
+            self.add(sizes, about)
+            self.sizes.add(sizes)
         self.add(lies, about)
         self.names["is_plain"] = is_plain
         beside = [f"{read}.{name}" for name in BESIDE]
@@ -174,9 +179,14 @@ class Guards:
             self.add(f"{read}._node is not None and {plain}({read})", about)
 
     def check(self, conditions: Iterable[str]) -> Any:
-        """The function `check(args, kwargs, state)` that says whether conditions hold."""
-        lines = ["def check(args, kwargs, modes):", "    try:"]
-        lines += [f"        if not ({condition}): return False" for condition in conditions]
+        """The function `check(args, kwargs, state)` that says whether conditions hold.
+
+        Those of sizes come first, for they fail most; it leaves them out if it is given `sized`.
+        """
+        lines = ["def check(args, kwargs, modes, sized=False):", "    try:"]
+        for condition in sorted(conditions, key=lambda each: each not in self.sizes):
+            either = "sized or " * (condition in self.sizes)
+            lines.append(f"        if not ({either}({condition})): return False")
         lines.append("    except ABSENT: return False")
         lines.append("    return True")
         names = {**self.names, "ABSENT": (AttributeError, LookupError, TypeError, ValueError)}
