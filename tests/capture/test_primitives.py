@@ -236,3 +236,19 @@ def test_an_index_out_of_range_is_told_by_the_functions_own_error():
     for bad in (5, -6, 2**62):
         with pytest.raises(IndexError, match=f"index {bad} is out of bounds for dimension 0"):
             step(rg.tensor([1, bad]))
+
+
+def test_an_index_that_the_step_moves_out_of_range_is_no_error():
+    x, index = rg.arange(3.0), rg.tensor([1])
+
+    @rg.compile
+    def step(index):
+        found = x[index] * 2
+        index.add_(3)
+        return found
+
+    for _ in range(3):
+        assert step(index).tolist() == [2]
+        assert index.tolist() == [4]
+        index.sub_(3)
+    assert step.compiled.reasons == []

@@ -128,11 +128,13 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> Picture:
     """What a compiled function does in place of what it did, or why it is not compiled.
 
     Any other function is compiled and called first, with `args` and `kwargs`; so is a compiled one
-    if they are given. The picture has, for each recording, the calls of NumPy that were recorded,
-    beside what runs for them: native loops, kernels and calls, with the bytes that these read and
-    write. Its text has also what must be as it was for a replay, and the program. A notebook shows
-    the picture, and `.save("step.html")` saves it. Raises what the function raises, and TypeError
-    for what `compile` gives back as it is.
+    if they are given. That call is recorded, even if it could be replayed, and then each part of it
+    runs some more times on copies of its arrays, so its time is known. The picture has, for each
+    recording, the calls of NumPy that were recorded, beside what runs for them: native loops,
+    kernels and calls, with the bytes that these read and write, and the time of those of this call.
+    Its text has also what must be as it was for a replay, and the program. A notebook shows the
+    picture, and `.save("step.html")` saves it. Raises what the function raises, and TypeError for
+    what `compile` gives back as it is.
 
     >>> @rg.compile
     ... def look(x):
@@ -146,7 +148,7 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> Picture:
     if not is_compiled(function):
         raise TypeError("explain() takes a Python function or module, or what compile() made of it")
     if called or args or kwargs:
-        function(*args, **kwargs)
+        function.compiled.timed(partial(function, *args, **kwargs))
     compiled = function.compiled
     recordings = [
         (", ".join(dict.fromkeys(v.guards.conditions.values())), v.listing)

@@ -85,6 +85,7 @@ class Compiled:
         self.most = most  # recordings, if not as many as usual; 0: the function runs as it is
         self.waiting = Recent()  # sizes that are not recorded, and how often they were met
         self.called = False
+        self.others: list[Variant] | None = None  # while `explain` calls: those from before
         every.add(self)
         self.variants: list[Variant] = []
         self.reasons: list[str] = []  # why calls were not captured
@@ -120,6 +121,14 @@ class Compiled:
             about = self.variants[-1].guards.failing(args, kwargs, modes.state)
             raise RuntimeError(STANCE.format(name=self.name(), about=about))
         return known
+
+    def timed(self, call: Any) -> None:
+        """Make a call that is recorded, with times, in place of what would be replayed."""
+        self.others, self.variants = self.variants, []
+        try:
+            call()
+        finally:
+            self.variants, self.others = [*self.others, *self.variants], None
 
     def reset(self) -> None:
         """Forget all recordings."""
@@ -157,6 +166,7 @@ class Compiled:
         """Run the function truly, and keep what it does."""
         resized = self.resized(args, kwargs)
         recording, guards = Recording(), Guards()
+        fits = [v for v in self.others or () if v.check(args, kwargs, modes.state)]
         watch = Watch(recording, guards)
         owner = getattr(self.function, "__self__", self.function)
         watch.outer[id(owner)] = owner
@@ -180,14 +190,15 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        self.keep(recording, watch, result, pasts, resized)
+        if self.keep(recording, watch, result, pasts, resized):
+            self.others = self.others and [v for v in self.others if v not in fits]
         recording.forget()
         return unasked(result, in_place=True)
 
     def keep(
         self, recording: Recording, watch: Watch, result: Any, pasts: list[Past], resized: bool
-    ) -> None:
-        """Make a replay of a recording, or note why there is none."""
+    ) -> bool:
+        """Make a replay of a recording, or note why there is none; whether there is one."""
         guards = watch.guards
         recording.check_roots()
         if any(id(part) in watch.outer for part in changeable(result)):
@@ -197,7 +208,9 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, listing, kinds = calm(program, recording, result, pasts, setting.native)
+                replay, listing, kinds = calm(
+                    program, recording, result, pasts, setting.native, self.others is not None
+                )
             except Unclear as error:
                 reason = str(error)
         if reason is None:
@@ -211,10 +224,11 @@ class Compiled:
             for kind in kinds:
                 kind.again = partial(once_more, self.function, forward, lasts)
                 kind.reads = guards.check(guards.late) if guards.late else None
-            return
+            return True
         self.reasons.append(reason)
         if self.fullgraph:
             raise RuntimeError(NOT_WHOLE.format(name=self.name(), reason=reason))
+        return False
 
     def name(self) -> str:
         """What the function is called."""

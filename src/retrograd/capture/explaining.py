@@ -13,17 +13,15 @@ from .loops.primitives import Group
 from .recording import Formulas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .loops.storages import Part
 
-__all__ = ["Listing", "Row", "of_items", "of_run", "of_step", "picture"]
+__all__ = ["Listing", "Row", "Rows", "of_item", "of_run", "of_step", "picture"]
 
 NAMELESS = ("forward", "<lambda>")  # what these do, the name of their file says
 LONGEST = 44  # characters of what a row does
 HOW = ("loop", "kernel", "call", "effect")
 MOST = 40  # rows of a picture's column
-LINE, COLUMN, BAR = 18, 660, 90  # pixels
+LINE, COLUMN, BAR = 18, 700, 70  # pixels
 
 
 class Row(NamedTuple):
@@ -35,17 +33,27 @@ class Row(NamedTuple):
     nbytes: int
 
 
+class Rows(Counter[Row]):
+    """How often rows run, and how many nanoseconds all these take: 0 if nobody knows."""
+
+    def __init__(self, found: list[tuple[Row, float]]) -> None:
+        super().__init__([row for row, _ in found])
+        self.times = Counter[Row]()
+        for row, time in found:
+            self.times[row] += time  # type: ignore[assignment]
+
+    def weights(self) -> dict[Row, int]:
+        """What bars show: the times, or bytes where there are none."""
+        times = self.times if any(self.times.values()) else None
+        return times or {row: count * row.nbytes for row, count in self.items()}
+
+
 class Listing(NamedTuple):
     """A program: the rows of what was recorded, and of what runs for it; and its text."""
 
-    before: Counter[Row]
-    after: Counter[Row]
+    before: Rows
+    after: Rows
     text: str
-
-
-def of_items(items: Iterable[Any]) -> Counter[Row]:
-    """The rows of loops and groups of one native function."""
-    return Counter([of_item(item) for item in items])
 
 
 def of_item(item: Any) -> Row:
@@ -109,7 +117,7 @@ def picture(name: str, reasons: list[str], recordings: list[tuple[str, Listing]]
     for number, (about, listing) in enumerate(recordings, 1):
         lines += [f"\nrecording {number}, replayed while these are as they were: {about}"]
         columns = [("recorded", listing.before), ("runs", listing.after)]
-        largest = max([1, *[n * r.nbytes for _, rows in columns for r, n in rows.items()]])
+        largest = max([1, *[w for _, rows in columns for w in rows.weights().values()]])
         for i, (title, rows) in enumerate(columns):
             lines += [headed(title, rows), *[f"  {line}" for line in aligned(rows)]]
             parts += drawn(headed(title, rows), rows, 16 + COLUMN * i, top, largest)
@@ -119,25 +127,27 @@ def picture(name: str, reasons: list[str], recordings: list[tuple[str, Listing]]
     return Picture(f"{name}, compiled", "\n".join(lines), page)
 
 
-def headed(title: str, rows: Counter[Row]) -> str:
+def headed(title: str, rows: Rows) -> str:
     """What stands above rows."""
     kinds = Counter[str]()
     for row, count in rows.items():
         kinds[row.how] += count
     counts = [f"{n} {how}{'' if n == 1 else 's'}" for how, n in kinds.items()] or ["nothing"]
-    return f"{title}: {', '.join(counts)}, {in_bytes(sum(n * r.nbytes for r, n in rows.items()))}"
+    counts.append(in_bytes(sum(n * r.nbytes for r, n in rows.items())))
+    return f"{title}: {', '.join([*counts, *in_time(sum(rows.times.values()))])}"
 
 
-def aligned(rows: Counter[Row]) -> list[str]:
+def aligned(rows: Rows) -> list[str]:
     """Rows as lines of text."""
-    cells = [cell(row, count) for row, count in rows.items()]
+    cells = [cell(rows, row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
 
 
-def cell(row: Row, count: int) -> tuple[str, ...]:
-    """What stands in a row: how often, how, what, on what, and how much memory."""
-    return f"{count}x", row.how, row.what, row.shape, in_bytes(count * row.nbytes)
+def cell(rows: Rows, row: Row) -> tuple[str, ...]:
+    """What stands in a row: how often, how, what, on what, how much memory, and how long."""
+    memory, time = in_bytes(rows[row] * row.nbytes), "".join(in_time(rows.times[row]))
+    return f"{rows[row]}x", row.how, row.what, row.shape, memory, time
 
 
 def in_bytes(count: int) -> str:
@@ -147,20 +157,27 @@ def in_bytes(count: int) -> str:
     return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
 
 
-def drawn(title: str, rows: Counter[Row], x: int, top: int, largest: int) -> list[str]:
-    """A column of rows, each with a bar for its bytes."""
-    parts = [written(title, x, top + LINE)]
-    for i, (row, count) in enumerate([*rows.items()][:MOST]):
+def in_time(ns: float) -> list[str]:
+    """Nanoseconds for reading, if there are any."""
+    if ns < 1000:
+        return [f"{ns:.0f} ns"] if ns else []
+    return [f"{ns / 1e3:.1f} us" if ns < 1e6 else f"{ns / 1e6:.1f} ms"]
+
+
+def drawn(title: str, rows: Rows, x: int, top: int, largest: int) -> list[str]:
+    """A column of rows, each with a bar for its time, or for its bytes."""
+    parts, weights = [written(title, x, top + LINE)], rows.weights()
+    for i, row in enumerate([*rows][:MOST]):
         y = top + LINE * (i + 2)
-        often, how, what, shape, nbytes = cell(row, count)
-        width = BAR * count * row.nbytes / largest
+        often, how, what, shape, nbytes, time = cell(rows, row)
+        width = BAR * weights[row] / largest
         color = COLORS[HOW.index(row.how)]
         parts += [
             written(often, x, y, "dim"), written(how, x + 40, y, "dim"), written(what, x + 88, y),
-            written(shape, x + 340, y, "dim"),
-            f'<rect x="{x + 490}" y="{y - 9}" width="{max(width, 1):.1f}" height="9" '
+            written(shape, x + 340, y, "dim"), written(nbytes, x + 480, y, "dim"),
+            f'<rect x="{x + 545}" y="{y - 9}" width="{max(width, 1):.1f}" height="9" '
             f'fill="{color}"/>',
-            written(nbytes, x + 496 + width, y, "dim"),
+            written(time, x + 551 + width, y, "dim"),
         ]  # fmt: skip
     if len(rows) > MOST:
         parts.append(written(f"and {len(rows) - MOST} more", x, top + LINE * (MOST + 2), "dim"))

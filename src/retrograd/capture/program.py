@@ -8,7 +8,7 @@ names in it are local. Arithmetic runs in segments, in the package's own NumPy s
 from __future__ import annotations
 
 import operator
-from collections import Counter
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
 from .asked import Asked, Bail, check, holds
-from .explaining import Listing, Row, of_run, of_step
+from .explaining import Listing, Row, Rows, of_run, of_step
 from .history import Captured
 from .loops.lowering import Lowered, Lowering, Undrawn
 from .past import Past, is_shown_by
@@ -36,6 +36,7 @@ if NATIVE:
     from .loops import native
     from .loops.fusing import Fused, FusedRows, is_elementwise, is_in_rows, is_repeated, shape_of
     from .loops.rolling import Table
+    from .timing import Clock
 
 __all__ = ["Unclear", "program"]
 
@@ -45,9 +46,10 @@ class Unclear(Exception):  # noqa: N818 (no error)
 
 
 def program(
-    recording: Recording, result: Any, pasts: list[Past], compiled: bool
+    recording: Recording, result: Any, pasts: list[Past], compiled: bool, timed: bool = False
 ) -> tuple[Any, Listing, list[Captured]]:
-    """The function `replay(args, kwargs)` that does what was recorded; and what that is.
+    """The function `replay(args, kwargs)` that does what was recorded; and what that is, `timed` or
+    not.
 
     Third, the kinds of the nodes that results have, one for each of `pasts`.
 
@@ -68,7 +70,7 @@ def program(
     exec(compile(text, "<a recorded function>", "exec"), names)
     for number, kind in enumerate(writer.kinds):
         kind.backward = names[f"backward{number}"]
-    return names["replay"], writer.listing(text), writer.kinds
+    return names["replay"], writer.listing(text, timed), writer.kinds
 
 
 class Partial(Exception):  # noqa: N818 (no error)
@@ -121,7 +123,7 @@ class Writer:
         self.lowering = Lowering(recording, native.can if compiled else None)
         self.loops: dict[Step, Lowered] = {}  # of steps that have a native form
         self.shapes: dict[Step, Any] = {}  # of steps on large arrays that kernels do
-        self.rows: dict[str, Counter[Row]] = {}  # what lines of the text run
+        self.rows: dict[str, tuple[list[Row], Any]] = {}  # of lines of the text; and what they run
         self.gains = 0  # steps that nobody needs
         if compiled:
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
@@ -254,7 +256,7 @@ class Writer:
         if kernel is not None:
             inside = ", ".join([f"v{s}" for s in given])
             line = f"{self.target(tuple(gives))} = {self.name(kernel)}({inside})"
-            self.rows[line] = Counter([of_run(run, [arrays[s] for s in given + gives])])
+            self.rows[line] = [of_run(run, [arrays[s] for s in given + gives])], line
             return [line], takes
         if len(run) == 1:
             return [self.line(run[0])], takes
@@ -343,7 +345,7 @@ class Writer:
         table = Table(calls, placed)
         fixed = [self.name(table.calls), str(table.arena), self.name(native.layout(facts))]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
-        self.rows[call] = table.rows
+        self.rows[call] = table.rows, (table, facts, arrays)
         lines = [*before, call, *[self.step(step) for step in again]]
         for step in again:
             takes |= set(step.reads) - made
@@ -493,23 +495,26 @@ class Writer:
         """The line for a step of arithmetic, which `explain` is to show."""
         text = self.step(step)
         if not (isinstance(step, Call) and self.is_view(step)):
-            self.rows[text] = Counter([of_step(step, self.recording.arrays)])
+            self.rows[text] = [of_step(step, self.recording.arrays)], step
         return text
 
-    def listing(self, text: str) -> Listing:
-        """What was recorded, and what the text runs for it."""
-        before, rows = Counter[Row](), dict[int, Row]()  # of bodies
+    def listing(self, text: str, timed: bool) -> Listing:
+        """What was recorded, and what the text runs for it; how long each takes, if `timed`."""
+        times: Any = Clock(self).times if timed else lambda source: repeat(0)
+        before: list[Any] = []
+        after: list[Any] = []
+        rows: dict[int, Any] = {}  # of bodies
         for step in self.recording.steps:
             if isinstance(step, Call) and not self.is_view(step):
                 lowered = self.loops.get(step)
                 kind = id(step if lowered is None else lowered.body)
                 if kind not in rows:
-                    rows[kind] = of_step(step, self.recording.arrays)
-                before[rows[kind]] += 1
-        after = Counter[Row]()
+                    rows[kind] = of_step(step, self.recording.arrays), next(iter(times(step)))
+                before.append(rows[kind])
         for line in text.splitlines():
-            after.update(self.rows.get(line.strip(), {}))
-        return Listing(before, after, text)
+            found, source = self.rows.get(line.strip(), ((), None))
+            after += zip(found, times(source), strict=False)
+        return Listing(Rows(before), Rows(after), text)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -612,7 +617,7 @@ class Writer:
         recording = self.recording
         places = [p for k, p in recording.objects.values() if k == number]
         lines = [f"t{number} = {self.called(step)}"]
-        self.rows[lines[0]] = Counter([of_step(step, recording.arrays, "effect")])
+        self.rows[lines[0]] = [of_step(step, recording.arrays, "effect")], step
         if not places:
             return lines
         several = isinstance(recording.results[number], (tuple, list))

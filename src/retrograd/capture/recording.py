@@ -20,6 +20,7 @@ import sys
 import weakref
 from functools import partial
 from threading import get_ident
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,6 +129,7 @@ class Recording(Watcher):
         self.gradients: dict[int, Any] = {}  # by the id of a leaf: its gradient, noted
         self.objects: dict[int, tuple[int, int]] = {}  # results of effects: which step, which place
         self.results: dict[int, Any] = {}  # of effects, by their place among the steps
+        self.spent: dict[Step, int] = {}  # nanoseconds of what is not done twice
         self.scalars: set[int] = set()  # slots of what NumPy gave as a scalar
         self.written: set[int] = set()  # numbers of roots whose versions count a write
         self.overwritten: set[int] = set()  # slots of roots
@@ -517,9 +519,11 @@ class Recording(Watcher):
             tensor._array = held(array)
         self.suspended = True
         before = modes.change(watchers=(), before_write=None)
+        start = perf_counter_ns()
         try:
             found = function(*unasked(args), **unasked(options))
         finally:
+            spent = perf_counter_ns() - start
             modes.restore(before)
             self.suspended = False
             moved = any(tensor._array is not held(array) for tensor, array in swapped)
@@ -545,6 +549,7 @@ class Recording(Watcher):
             slots.append(value._array.slot)
         self.results[len(self.steps)] = found
         self.steps.append(Effect(function, kept, named, tuple(slots)))
+        self.spent[self.steps[-1]] = spent
         return found
 
     def draw(self, proceed: Any) -> Any:
@@ -552,8 +557,10 @@ class Recording(Watcher):
         if self.stopped is not None or self.suspended:
             return proceed()
         self.lasts()
+        start = perf_counter_ns()
         made = self.slot(np.asarray(proceed()))
         self.steps.append(Call(proceed, (), {}, made.slot))
+        self.spent[self.steps[-1]] = perf_counter_ns() - start
         return made
 
     def handed(self, value: Any) -> Any:

@@ -167,7 +167,7 @@ class Lowering:
                 body = self.bodies[kind] = self.body(step, [*given], results)
             if isinstance(body, Body):
                 return self.placed(body, [*given], results)
-        except (Opaque, TypeError, ValueError, KeyError, NotImplementedError) as error:
+        except (Opaque, TypeError, ValueError, LookupError, NotImplementedError) as error:
             body = f"{type(error).__name__}: {error}"
             self.bodies.setdefault(kind, body)
         self.reasons[step] = body

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..explaining import Row, of_items
+from ..explaining import Row, of_item
 from .grouping import arranged, grouped, living
 from .lowering import Lowered
 from .native import apart, function, may_fail
@@ -68,7 +68,7 @@ class Piece(NamedTuple):
     places: Any  # of the bases in it; offsets follow them
     storages: Any  # to which these belong, by number; the last one is the piece's own
     size: int  # of that
-    rows: Counter[Row]
+    rows: list[Row]
 
 
 class Table:
@@ -78,7 +78,7 @@ class Table:
     """
 
     def __init__(self, calls: list[Lowered], placed: dict[Storage, Any]) -> None:
-        self.rows: Counter[Row] = Counter()
+        self.rows: list[Row] = []  # one for each call of the table
         pieces, known = cut(calls), dict[Any, Piece]()
         shapes = [*enumerate(map(shared, pieces))]
         first = {s: number for number, (_, begins) in reversed(shapes) for s in begins}
@@ -98,7 +98,6 @@ class Table:
             used = [every[n] for n in np.unique(piece.storages)]
             read.update(used)
             found.insert(0, (piece, begins, used))
-            self.rows.update(piece.rows)
         self.arena = arranged([used for *_, used in found], placed)
         tables = []
         for piece, begins, _ in found:
@@ -107,6 +106,7 @@ class Table:
             table[piece.places] = places[piece.storages, 0]
             table[piece.places + 1] += places[piece.storages, 1:].sum(1)
             tables.append(table.tobytes())
+            self.rows += piece.rows
         self.calls = b"".join(tables)
 
     def piece(self, calls: list[Lowered], begins: dict[Storage, int], fates: Any) -> Piece:
@@ -131,4 +131,4 @@ class Table:
                 storages.append(len(begins) if within else numbers[storage])
                 words += [0, part.offset + (within[1] if within else -begins[storage])]
         table, where, which = [np.array(v, np.int64) for v in (words, places, storages)]
-        return Piece(table, where, which, size, of_items(items))
+        return Piece(table, where, which, size, [*map(of_item, items)])
