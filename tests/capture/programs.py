@@ -6,6 +6,9 @@ which the step changes.
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import retrograd as rg
 
 nn, F, optim = rg.nn, rg.nn.functional, rg.optim
@@ -300,6 +303,48 @@ def differential_equation():
         return loss
 
     return step, pair((3, 2), (3, 2)), lambda: [*model.parameters()]
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act, self.linear = functools.partial(F.softplus, beta=2), nn.Linear(3, 2)
+        self.scale = nn.Parameter(rg.ones(2))
+        self.scaled = functools.partial(rg.mul, self.scale)
+
+    def forward(self, x):
+        shift = functools.partial(rg.add, alpha=0.5)
+        return self.scaled(shift(self.act(self.linear(x)), 1.0))
+
+
+@program
+def partial_functions():
+    model = Gated()
+    return training(model, optim.SGD(model.parameters(), lr=0.1), squared, pair((4, 3), (4, 2)))
+
+
+class Moments(NamedTuple):
+    mean: rg.Tensor
+    square: rg.Tensor
+    count: int = 0
+
+    def variance(self):
+        return self.square - self.mean**2
+
+
+@program
+def named_tuples():
+    w = rg.randn(3).requires_grad_()
+
+    def step(x):
+        found = Moments(square=(w * x * x).mean(0), mean=(w * x).mean(0))
+        found = found._replace(count=len(x), mean=found.mean * 2)
+        mean, square, _ = found
+        loss = (found.variance() * found.count + found[1] * mean - square).sum()
+        loss.backward()
+        return Moments(loss, x * 2, found.count)
+
+    return step, pair((4, 3)), lambda: [w.grad]
 
 
 @program

@@ -10,6 +10,7 @@ import threading
 import types
 import warnings
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -140,6 +141,34 @@ def test_partial_functions_are_read_anew():
     assert [step(rg.ones(1)).item() for _ in range(2)] == [3.0, 3.0]
     shifts[0], added.keywords["by"] = 5.0, 4.0
     assert step(rg.ones(1)).item() == 9.0
+
+
+def test_a_tensor_and_a_function_in_a_partial_function_are_those_of_each_call(monkeypatch):
+    weight, state = rg.ones(2), {"by": rg.ones(2)}
+
+    def scaled(x, y, more):
+        return x * y + more["by"]
+
+    act = functools.partial(scaled, weight, more=state)
+    step = rg.compile(lambda x: functools.partial(act, x * 2)(), fullgraph=True)
+    assert [step(rg.ones(2)).tolist() for _ in range(2)] == [[3, 3]] * 2
+    weight.mul_(3)
+    assert step(rg.ones(2)).tolist() == [7, 7]
+    state["by"] = rg.zeros(2)
+    assert [step(rg.ones(2)).tolist() for _ in range(2)] == [[6, 6]] * 2
+    monkeypatch.setattr(scaled, "__code__", (lambda x, y, more: x - y).__code__)
+    assert [step(rg.ones(2)).tolist() for _ in range(2)] == [[1, 1]] * 2
+    assert step.compiled.reasons == []
+
+
+def test_what_an_object_has_is_asked_in_each_call():
+    thing = types.SimpleNamespace(other=1)
+    step = rg.compile(lambda x: x * 2 if hasattr(thing, "double") else x, fullgraph=True)
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [1.0] * 2
+    thing.double = True
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [2.0] * 2
+    del thing.double
+    assert step(rg.ones(1)).item() == 1.0
 
 
 def test_distributions_are_made_of_the_arguments_of_each_call():
@@ -458,6 +487,44 @@ def test_what_a_named_tuple_holds_is_read_anew():
         pair.first[0] = float(number)
         assert step(rg.ones(1)).item() == 3.0 * number
     assert step.compiled.variants
+
+
+class Found(NamedTuple):
+    value: object
+
+    def doubled(self):
+        return self.value * 2
+
+
+def test_a_method_of_a_named_tuple_that_is_made_within_is_that_of_each_call(monkeypatch):
+    step = rg.compile(lambda x: Found(x).doubled(), fullgraph=True)
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [2.0] * 2
+    monkeypatch.setattr(Found, "doubled", lambda self: self.value * 5)
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [5.0] * 2
+
+
+class Noted(Pair):
+    made = 0
+
+    def __init__(self, *parts):
+        Noted.made += 1
+
+
+def test_named_tuples_hold_the_values_of_each_call_and_run_the_code_of_their_class():
+    @rg.compile(fullgraph=True)
+    def step(x):
+        return Pair(x.sum().item(), [Found(x * 2)])
+
+    for number in range(3):
+        total, (found,) = step(rg.full((2,), float(number)))
+        assert type(total) is float
+        assert total == 2 * number
+        assert type(found) is Found
+        assert found.value.tolist() == [2 * number] * 2
+    noted = rg.compile(lambda x: Noted(x, x * 2).second)
+    for number in range(3):
+        assert noted(rg.ones(1)).item() == 2.0
+        assert Noted.made == number + 1
 
 
 def test_defaults_that_are_changed_within_are_changed_in_each_call():

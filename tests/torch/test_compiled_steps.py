@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -51,3 +52,104 @@ def test_settings_are_read_in_each_call():
             assert threaded(rg.ones(1)).item() == number
     finally:
         rg.set_num_threads(before)
+
+
+def scaled_training(unscale, clip):
+    """A step of training with a scaler, and what it changes."""
+    rg.manual_seed(5)
+    model = rg.nn.Sequential(rg.nn.Linear(4, 8), rg.nn.Tanh(), rg.nn.Linear(8, 3))
+    optimizer = rg.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scaler = rg.amp.GradScaler("cpu", 8.0, growth_interval=2)
+    scales = []
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = rg.nn.functional.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        if unscale:
+            scaler.unscale_(optimizer)
+        if clip:
+            rg.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        return loss
+
+    def state():
+        grads = [p.grad for p in model.parameters()]
+        moments = [s["momentum_buffer"] for s in optimizer.state.values()]
+        found = [(t.tolist(), t._version) for t in (*model.parameters(), *grads, *moments)]
+        return found, scaler.state_dict(), scales
+
+    return step, state
+
+
+@pytest.mark.parametrize("bad", [(), (0,), (2, 3), (5,)])
+@pytest.mark.parametrize(("unscale", "clip"), [(False, False), (True, False), (True, True)])
+def test_scaled_gradients_are_captured_and_skipped_where_they_are_not_finite(unscale, clip, bad):
+    (eager, expected), (step, found) = (scaled_training(unscale, clip) for _ in range(2))
+    step = rg.compile(step, fullgraph=True)
+    for number in range(7):
+        x, y = rg.randn(5, 4), rg.randint(0, 3, (5,))
+        if number in bad:
+            x[1, 2] = rg.inf
+        a, b = step(x, y), eager(x, y)
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a.item(), b.item(), rtol=1e-5)
+        (mine, *rest), (theirs, *others) = found(), expected()
+        assert rest == others
+        for (values, version), (wanted, counted) in zip(mine, theirs, strict=True):
+            assert version == counted
+            np.testing.assert_allclose(values, wanted, rtol=2e-4, atol=1e-6)
+    assert len(step.compiled.variants) == 1
+    assert len(set(rest[1])) > 1  # of scales
+
+
+def test_a_scaler_scales_each_kind_of_output_in_a_compiled_step():
+    w = rg.ones(3, dtype=rg.float64, requires_grad=True)
+    scaler = rg.amp.GradScaler("cpu", 1 / 3)
+
+    @rg.compile(fullgraph=True)
+    def step(x):
+        a, (b, c) = scaler.scale((w * x, [x.half(), x.sum()]))
+        return a.sum(), b, c, scaler.get_scale()
+
+    for _ in range(2):
+        a, b, c, scale = step(rg.ones(3))
+        assert (a.dtype, b.dtype, c.dtype) == (rg.float64, rg.float16, rg.float32)
+        assert (a.item(), scale) == (1.0, 1 / 3)
+        assert b.tolist() == rg.full((3,), 1 / 3).half().tolist()
+    assert len(step.compiled.variants) == 1
+
+
+def test_a_scaler_that_is_turned_off_is_captured_as_no_scaler():
+    w = rg.ones(3, requires_grad=True)
+    optimizer, scaler = rg.optim.SGD([w], lr=1.0), rg.amp.GradScaler("cpu", enabled=False)
+
+    @rg.compile(fullgraph=True)
+    def step(x):
+        optimizer.zero_grad()
+        loss = (w * x).sum()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    assert [step(rg.ones(3)).item() for _ in range(3)] == [3.0, 0.0, -3.0]
+    assert len(step.compiled.variants) == 1
+
+
+def test_a_second_step_before_update_is_an_error_in_a_compiled_step_too():
+    w = rg.ones(3, requires_grad=True)
+    optimizer, scaler = rg.optim.SGD([w], lr=1.0), rg.amp.GradScaler("cpu", 2.0)
+
+    @rg.compile
+    def step(x):
+        scaler.scale((w * x).sum()).backward()
+        scaler.step(optimizer)
+
+    step(rg.ones(3))
+    with pytest.raises(RuntimeError, match="since the last update"):
+        step(rg.ones(3))
+    scaler.update()
+    step(rg.ones(3))

@@ -17,7 +17,7 @@ import numpy as np
 from ..engine.tensor import Tensor
 from .recording import is_known, is_plain
 
-__all__ = ["MISSING", "Guards"]
+__all__ = ["MISSING", "PARTS", "Guards"]
 
 # What a tensor has beside its array, node and version where it is more than plain data.
 BESIDE = ("_inference", "_lent", "_tangents", "_turns", "_view_of")
@@ -26,6 +26,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 LONGEST = 256  # a container with more elements is not guarded
 CONSTANT = (str, bytes, int)
+PARTS = ("func", "args", "keywords")  # of a `functools.partial`
 KEYS = (*CONSTANT, bool, type(None))
 
 
@@ -94,22 +95,25 @@ class Guards:
             return f"an array of NumPy's ({about})"
         elif hasattr(value, "__next__"):
             return f"an iterator from outside ({about})"
-        elif isinstance(value, (partial, *VIEWS)) or is_bound(value):
+        elif isinstance(value, VIEWS) or is_bound(value):
             return f"a {kind.__name__} from outside ({about})"
         else:
             self.add(f"({read}) is {self.name(value)}", about)
             if kind is types.FunctionType:
                 return self.function(value, about)
+            if isinstance(value, partial):
+                return self.parts(value, PARTS, about)
         return ""
 
     def function(self, function: Any, about: str) -> str:
         """Let a function have the code that it has; why that cannot be, or ''."""
-        name = self.name(function)
-        self.add(f"{name}.__code__ is {self.name(function.__code__)}", about)
-        reasons = [
-            self.same(f"{name}.{part}", getattr(function, part), about)
-            for part in ("__defaults__", "__kwdefaults__")
-        ]
+        self.add(f"{self.name(function)}.__code__ is {self.name(function.__code__)}", about)
+        return self.parts(function, ("__defaults__", "__kwdefaults__"), about)
+
+    def parts(self, owner: Any, names: Iterable[str], about: str) -> str:
+        """Let attributes be as they are; why that cannot be, or ''."""
+        name = self.name(owner)
+        reasons = [self.same(f"{name}.{part}", getattr(owner, part), about) for part in names]
         return next(filter(None, reasons), "")
 
     def container(self, read: str, value: Any, about: str) -> str:

@@ -28,7 +28,7 @@ from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from .asked import Asked, holds, mentions, unasked
-from .guards import MISSING, Guards
+from .guards import MISSING, PARTS, Guards
 from .recording import Recording
 from .rewriting import PACKAGE, Unclear, rewritten
 from .traced import TracedArray
@@ -42,7 +42,7 @@ ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gi
 PURE = {
     abs, all, any, bool, callable, complex, dict, divmod, enumerate, filter, float, frozenset, int,
     isinstance, issubclass, iter, len, list, map, max, min, next, pow, range, reversed, round, set,
-    slice, sorted, str, sum, tuple, type, zip, operator.index,
+    slice, sorted, str, sum, tuple, type, zip, operator.index, partial,
 }  # fmt: skip
 PURE_MODULES = {"math", "cmath", "itertools"}
 OF_NUMBERS = (abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum)
@@ -178,6 +178,9 @@ class Watch:
         elif type(value) is dict:
             for key, part in value.items():
                 self.enter(f"({read})[{key!r}]", part)
+        elif type(value) is partial:
+            for name in PARTS:
+                self.enter(f"({read}).{name}", getattr(value, name))
 
     def outside(self, name: str, value: Any) -> Any:
         """A global or a builtin that is read."""
@@ -231,7 +234,10 @@ class Watch:
             return getattr(owner, name)
         if id(owner) not in self.outer and not isinstance(owner, types.ModuleType):
             if hasattr(owner, "_fields") or is_ours(owner):
-                return self.run(getattr, owner, name)
+                found = self.run(getattr, owner, name)
+                if isinstance(found, types.MethodType) and found.__self__ is owner:
+                    self.guards.same(f"{self.guards.name(kind)}.{name}", found.__func__, name)
+                return found
             self.stop(f"an attribute of a {kind.__name__} that was made here is read")
             return getattr(owner, name)
         return self.of_object(owner, name)
@@ -463,7 +469,8 @@ class Watch:
         owner = getattr(function, "__self__", None)
         made_here = type(owner) in MUTABLE and id(owner) not in self.outer
         kept = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
-        if kept or function is isinstance or (made_here and function.__name__ in ADDING):
+        kept = kept or function is isinstance or is_named(function)
+        if kept or (made_here and function.__name__ in ADDING):
             return self.run(function, *args, **options)
         simple = is_simple((args, options))
         if simple and isinstance(owner, LRScheduler):
@@ -485,6 +492,9 @@ class Watch:
         if is_told(function) and is_simple((args, options)):
             return self.recording.again(function, args, options)
         kind = type(function)
+        if kind is partial:
+            options = {**function.keywords, **options}
+            return self.call(function.func, *function.args, *args, **options)
         owner = getattr(function, "__self__", MISSING)
         if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
             args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
@@ -505,9 +515,6 @@ class Watch:
             return self.run(function, *args, **options)
         if isinstance(function, Module):
             return self.module(function, args, options)
-        if kind is partial:
-            self.stop("a functools.partial is called")
-            return self.run(function, *args, **options)
         try:
             if function in PURE:
                 return self.pure(function, args, options)
@@ -515,6 +522,8 @@ class Watch:
             pass
         if function is getattr:
             return self.attribute_or(*args)
+        if function is hasattr:
+            return self.attribute_or(*args, MISSING) is not MISSING
         if isinstance(owner, FunctionCtx):
             return self.run(function, *args, **options)
         if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
@@ -528,10 +537,11 @@ class Watch:
             if kind is types.FunctionType and is_layers(function):
                 return self.enter_function(function, args, options)
             return self.ours(function, owner, args, options)
+        of_named = isinstance(owner, tuple) and is_of_module(function, {"collections"})
+        if is_of_module(function, PURE_MODULES) or is_named(function) or of_named:
+            return self.run(function, *args, **options)
         if kind is types.MethodType or kind is types.FunctionType:
             return self.enter_function(function, args, options)
-        if is_of_module(function, PURE_MODULES):
-            return self.run(function, *args, **options)
         if kind is type and issubclass(function, BaseException):
             return self.run(function, *args, **options)
         if type(owner) in BUILT_IN or type(owner) is bytearray:
@@ -670,8 +680,14 @@ class Watch:
         name = getattr(function, "__name__", "")
         if name == "item" and is_number(owner):
             return self.recording.number(owner)
-        if isinstance(owner, (Optimizer, LRScheduler)):
-            return self.of_optimizer(function, owner, args, options)
+        way = getattr(type(owner), "_in_compiled_steps", {}).get(name)
+        if way == "rewritten":
+            return self.enter_function(function, args, options)
+        if way == "asked":
+            return self.recording.derived(function, args, options)
+        if way or isinstance(owner, (Optimizer, LRScheduler)):
+            lasting = way != "repeated" and name != "zero_grad"
+            return self.of_optimizer(function, owner, args, options, lasting)
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
         if name in ("clip_grad_norm_", "clip_grad_value_"):
             return self.recording.again(function, args, options)
@@ -707,13 +723,15 @@ class Watch:
         self.stop(f"a {function.__name__} is made")
         return self.run(function, *args, **options)
 
-    def of_optimizer(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
-        """What a method of an optimizer or a schedule gives, which a replay calls again.
+    def of_optimizer(
+        self, function: Any, owner: Any, args: Any, options: Any, lasting: bool = True
+    ) -> Any:
+        """What a method of an optimizer, a schedule or the like gives, which a replay calls again.
 
         Guards look before the call, so settings that a schedule has changed are not read after.
         """
         name = name_of(function)
-        found = self.recording.again(function, args, options, name != "zero_grad")
+        found = self.recording.again(function, args, options, lasting)
         self.reads.clear()
         if found is not None and not isinstance(found, Tensor):
             self.stop(f"{name} gives a {type(found).__name__}")
@@ -734,6 +752,8 @@ class Watch:
 
     def handed(self, value: Any) -> Any:
         """An argument for a function of this package: a function of the user's is rewritten."""
+        if type(value) is partial:
+            return partial(self.handed(value.func), *value.args, **value.keywords)
         users = type(value) is types.FunctionType and not is_ours(value)
         return self.made_anew(value) if users else value
 
@@ -810,6 +830,12 @@ def is_told(function: Any) -> bool:
 def is_one(value: Any, of: tuple[Any, ...]) -> bool:
     """Whether something is one of some objects; it may have no hash."""
     return id(value) in map(id, of)
+
+
+def is_named(kind: Any) -> bool:
+    """Whether something is a class of named tuples, which no code of a user's makes."""
+    made_by = str(getattr(getattr(kind, "__new__", None), "__module__", ""))
+    return made_by.startswith("namedtuple_") and kind.__init__ is object.__init__
 
 
 def is_of_module(function: Any, modules: Any) -> bool:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.tensor import Tensor, wrap, wrote
 from ...engine.writable import check_writable
 from ...quiet import quietly
@@ -62,6 +63,12 @@ class GradScaler:
     tensor(0.8000, requires_grad=True)
     """
 
+    # what a compiled step does with the methods, where others end its recording: `capture.watch`
+    _in_compiled_steps: ClassVar = {
+        **dict.fromkeys(["unscale_", "step", "update"], "once"),
+        **{"scale": "rewritten", "_factor": "repeated", "get_scale": "asked"},
+    }
+
     def __init__(
         self,
         device: str = "cuda",
@@ -89,14 +96,19 @@ class GradScaler:
         """`outputs`, a tensor or a list or tuple of such, times the scale."""
         if not self._enabled:
             return outputs
-        if self._scale is None:
-            self._scale = self._init_scale
         if isinstance(outputs, Tensor):
-            return outputs * self._scale
+            return outputs * self._factor(outputs.dtype)
         if not isinstance(outputs, (list, tuple)):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         made = [self.scale(each) for each in outputs]
         return type(outputs)(*made) if hasattr(outputs, "_fields") else type(outputs)(made)
+
+    def _factor(self, dtype: dtypes.dtype) -> Tensor:
+        """The scale from now on, to multiply a tensor of a dtype."""
+        if self._scale is None:
+            self._scale = self._init_scale
+        wide = dtype in (dtypes.float64, dtypes.complex128)
+        return wrap(np.asarray(self._scale, np.float64 if wide else np.float32))
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients by the scale now, so that they can be clipped before `step`."""
