@@ -289,6 +289,18 @@ def batched_gradients():
 
 
 @program
+def gradients_that_lie_as_their_factors():
+    w = rg.randn(2, 3).requires_grad_()
+
+    def step(x, y):
+        jacobian = rg.func.jacrev(rg.func.vmap(lambda v: w.detach() @ v))(x)
+        product = (y.t() @ w.t()).sin().sum()
+        return jacobian, *rg.autograd.grad(product, [w])
+
+    return step, pair((5, 3), (3, 4)), list
+
+
+@program
 def differential_equation():
     model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 2))
     optimizer = optim.SGD(model.parameters(), lr=0.1)

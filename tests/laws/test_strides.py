@@ -23,7 +23,10 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd import modes
 from retrograd.autograd import grad
+from retrograd.capture.recording import Recording
+from retrograd.capture.traced import held
 from retrograd.compiler import door
 from retrograd.engine.transforms.watch import Watcher
 
@@ -158,6 +161,49 @@ def test_modes_give_the_same_strides(mode):
                 assert strides_format.answer(rg, expression, given, asked) == plain, expression
 
 
+def recorded(expression, arrays, wanted):
+    """The strides that a call gives in a recording of `compile`, or [] for what ends it."""
+    recording = Recording()
+    x = [rg.from_numpy(a).requires_grad_(w) for a, w in zip(arrays, wanted, strict=True)]
+
+    def run(function, given):
+        for number, t in enumerate(given):
+            recording.root(t, ("argument", str(number)))
+        before = modes.change(watchers=(recording,), before_write=recording.before_write)
+        try:
+            return function()
+        finally:
+            modes.restore(before)
+
+    try:
+        rg.manual_seed(0)
+        found = run(lambda: called(expression, x, [False] * len(x)), x)
+        parts = [found]
+        outs, leaves = [t for t in found if t.requires_grad], [t for t in x if t.requires_grad]
+        plain = [rg.from_numpy(held(t._array)) for t in outs]
+        for g in [*strides_format.cotangents(rg, plain)] if outs and leaves else ():
+            call = functools.partial(grad, outs, leaves, g, retain_graph=True, allow_unused=True)
+            parts.append([each if each is None else each.clone() for each in run(call, g)])
+        given = [[strides_format.strides(t) for t in part] for part in parts]
+        return given if recording.stopped is None else []
+    finally:
+        recording.settle()
+
+
+def test_a_recording_gives_the_same_strides():
+    """A twenty-fourth of the table."""
+    compared = 0
+    for _, expression, arrays, wanted, answers in CALLS[::24]:
+        for letter in answers:
+            plain = strides_format.answer(
+                rg, expression, strides_format.arranged(arrays, letter), wanted
+            )
+            found = recorded(expression, strides_format.arranged(arrays, letter), wanted)
+            assert found in ([], plain), expression
+            compared += found != []
+    assert compared > 480
+
+
 def test_a_tangent_lies_as_its_value():
     """A twentieth of the table, of inputs whose first, or last, two dimensions are exchanged."""
     compared = 0
@@ -229,6 +275,14 @@ def test_std_mean_batch_norm_one_hot_and_renorm_are_contiguous():
     assert rg.nn.functional.one_hot(indices).stride() == (6, 3, 1)
     assert rg.nn.functional.cosine_similarity(x, x, dim=0).is_contiguous()
     assert rg.nn.functional.pairwise_distance(x, x).is_contiguous()
+
+
+def test_one_matrix_times_a_batch_of_vectors_lies_as_one_product():
+    w, x = rg.ones(2, 3), rg.ones(5, 3)
+    found = rg.func.vmap(lambda v: w @ v)(x)
+    assert found.stride() == (1, 5)
+    assert found.tolist() == [[3.0, 3.0]] * 5
+    assert rg.func.vmap(lambda w: w @ x[0])(w.expand(4, 2, 3)).stride() == (2, 1)
 
 
 def test_negative_strides_count_by_their_size():

@@ -235,6 +235,8 @@ class Turned(tuple[int, ...]):
 
 def kept_shape(x: Any) -> tuple[int, ...]:
     """The shape of an array, as a node keeps it."""
+    if is_traced(x):
+        x = x.array
     if x.__class__ is not ndarray or x.flags.c_contiguous:
         return x.shape  # type: ignore[no-any-return]
     shape = Turned(x.shape)

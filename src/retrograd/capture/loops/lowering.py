@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.transforms.watch import Watcher
+from ...kernels.layout import Turned
 from ...kernels.memory import address
 from ..recording import Formulas, Recording
 from ..steps import Call, Slot, leaves
@@ -203,6 +204,8 @@ class Lowering:
             return kind, id(value.op), value.live, value.edges, id(value.xp)
         if kind is partial:
             return kind, self.kind((value.func, value.args, value.keywords), given)
+        if kind is Turned:
+            return kind, *value, value.columns, value.inside
         if kind in (int, float, complex, bool, str) or isinstance(value, np.generic):
             return kind, repr(value)
         return id(value)

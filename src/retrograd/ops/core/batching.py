@@ -135,6 +135,14 @@ def as_matmul(first: str, second: str) -> Callable[..., Any]:
     return rule
 
 
+def mv(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """`mv`: one product for vectors with one matrix, which lies in memory as PyTorch's."""
+    matrix, vectors = inputs
+    if batched[0]:
+        return as_matmul("matrix", "column")(xp, size, inputs, batched)
+    return xp.t(xp.mm(matrix, xp.t(vectors)))
+
+
 LIFTED = {"row": 1, "column": 2}
 SUMMED = {1: "row", 2: "column"}
 

@@ -199,7 +199,7 @@ mv = declare(
     input=lambda xp, g, vec: xp.outer(g, xp.conj(vec)),
     vec=lambda xp, g, input: xp.mv(xp.adjoint(input), g),
     linear="input | vec",
-    batch=batching.as_matmul("matrix", "column"),
+    batch=batching.mv,
     examples=["2x3, 3", "0x3, 3", "2x0, 0"],
 )
 
