@@ -150,6 +150,11 @@ def test_devices_do_not_mix_but_for_numbers():
         shape(2) + rg.ones(2)
     with pytest.raises(RuntimeError, match="not on the expected device meta"):
         rg.cat([shape(2), rg.ones(2)])
+    with pytest.raises(RuntimeError, match="not on the expected device meta"):
+        rg.where(shape(2) > 0, rg.ones(2), shape(2))
+    for grid in (rg.meshgrid, rg.cartesian_prod):
+        with pytest.raises(RuntimeError, match="same device, but they are on cpu, meta"):
+            grid(shape(2), rg.ones(3))
 
 
 def test_a_result_is_not_written_to_an_out_on_another_device():

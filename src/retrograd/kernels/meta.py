@@ -418,6 +418,14 @@ def without_data(values: Any, dtype: Any = None) -> Meta:
     return empty(values.shape, values.dtype)
 
 
+def chosen(condition: Any, *others: Any) -> Meta:
+    """The result of `np.where`."""
+    check_alone((condition, *others))
+    if not others:
+        raise NotImplementedError(BY_VALUES.format(name="np.where"))
+    return elementwise_result(np.where, condition, *others)  # type: ignore[no-any-return]
+
+
 def write_into(target: Any, source: Any, **options: Any) -> None:
     """A write, which does nothing; NotImplementedError into memory that is there."""
     if not isinstance(target, Meta):
@@ -469,11 +477,7 @@ RULES: dict[Any, Any] = {
     np.full_like: new_filled,
     np.asarray: without_data,
     np.copyto: write_into,
-    np.where: lambda *args: (
-        elementwise_result(np.where, *args)
-        if len(args) == 3
-        else raising(NotImplementedError, BY_VALUES.format(name="np.where"))(*args)
-    ),
+    np.where: chosen,
     **{getattr(np, n): lambda x, n=n: getattr(x, n) for n in ("shape", "ndim", "real", "imag")},
     np.reshape: lambda x, shape, order="C", **options: x.reshape(shape, order=order, **options),
     np.ravel: lambda x, order="C": x.ravel(order),

@@ -319,6 +319,7 @@ def test_view_keeps_the_symbol():
         (lambda x: x.numpy(), NotImplementedError, r"view\(\): .*nt\.values"),
         (lambda x: x.view(rg.float64).T, RuntimeError, "cannot view shape"),
         (lambda x: rg.zeros(x.shape), NotImplementedError, "differs from component to component"),
+        (lambda x: x.__setitem__(slice(1), 0.0), NotImplementedError, "assignment to a slice"),
         (lambda x: x[rg.tensor([0])], NotImplementedError, r"index\(\): not supported"),
         (lambda x: bool(x), RuntimeError, "Boolean value of Tensor .* is ambiguous"),
         (lambda x: x.copy_(rg.ones(3)), RuntimeError, r"tensor a \(4\) .* tensor b \(3\)"),
@@ -340,3 +341,10 @@ def test_sizes_are_the_same_where_those_of_all_components_are(layout):
     for pair in ((nt, rg.ones(2, 3, 4)), (rg.ones(2, 3, 4), nt)):
         with pytest.raises(RuntimeError, match="both self and other to be nested"):
             rg.is_same_size(*pair)
+
+
+def test_a_component_is_written_by_its_number_and_all_by_a_whole_slice():
+    nt = rg.nested.nested_tensor([rg.ones(2), rg.ones(3)], layout=rg.jagged)
+    nt[:] = 3.0
+    nt[1] = rg.tensor([4.0, 5.0, 6.0])
+    assert [part.tolist() for part in nt.unbind()] == [[3.0, 3.0], [4.0, 5.0, 6.0]]

@@ -616,3 +616,13 @@ def test_products_with_a_compressed_matrix_on_the_right_lie_in_rows(layout):
     found = rg.nn.functional.linear(x, s)
     assert found.is_contiguous()
     rg.testing.assert_close(found, rg.nn.functional.linear(x, a))
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 1), (0, 1), ..., None, rg.tensor([0])])
+@pytest.mark.parametrize("layout", [rg.sparse_coo, rg.sparse_csr])
+def test_nothing_is_assigned_to_places_of_a_sparse_tensor(key, layout):
+    x = rg.eye(2).to_sparse(layout=layout)
+    for value in (1.0, rg.ones(()), x[0]):
+        with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+            x[key] = value
+    assert x.to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]

@@ -42,12 +42,18 @@ from ..core.structure import held_by
 from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value, refusal
 from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
+from ..creation.new import is_sparse
 from ..shape.expand import expanded
 from ..tensor.storage import TypedStorage, UntypedStorage, is_storage
 from .index import basic_view, index_put_op, places, read_indices
 from .keys import as_many, check_bounds, combine, covers, only_masks, parse
 
 __all__ = ["fill", "index_put"]
+
+NO_PLACES = (
+    "Cannot assign to a sparse tensor: it has no memory for other places than those of its "
+    "entries. Make a dense one, x.to_dense(), or one with these entries"
+)
 
 
 def _copied(input: Any, other: Any) -> Any:
@@ -184,13 +190,15 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     The gradient of the old values there is 0, that of `value` is what arrives there. Raises
     IndexError for an index out of bounds, RuntimeError where the shapes do not fit, for a leaf that
     requires grad, and for a tensor of another dtype where tensors or lists index (one element for
-    a mask is cast).
+    a mask is cast); TypeError for a sparse tensor.
 
     >>> x = rg.zeros(2, 2)
     >>> x[0] = rg.tensor([1.0, 2.0]); x[:, 1] = 5.0; x
     tensor([[1., 5.],
             [0., 5.]])
     """
+    if is_sparse(self):
+        raise TypeError(NO_PLACES)
     source = _value(self, value)
     if key is False:
         return

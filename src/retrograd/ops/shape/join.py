@@ -425,8 +425,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of the vectors `(N,)`, `(M,)`, ... along the axes of a grid `(N, M, ...)`.
 
     `indexing` "xy" exchanges the first two axes, "ij" does not, nor does None, with a warning.
-    Raises RuntimeError without tensors, for one of two or more dimensions, and for another
-    `indexing`.
+    Raises RuntimeError without tensors, for one of two or more dimensions, for tensors on two
+    devices, and for another `indexing`.
 
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -442,6 +442,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         )
     if any(x._array.ndim > 1 for x in tensors):
         raise RuntimeError("meshgrid: Expected 0D or 1D tensors in the tensor list")
+    devices = {x.device for x in tensors}
+    if len(devices) > 1:
+        raise RuntimeError(
+            "meshgrid expects all tensors to have the same device, but they are on "
+            f"{', '.join(sorted(map(str, devices)))}. Move them: x.to('meta')"
+        )
     if indexing is None:
         warnings.warn(NO_INDEXING, UserWarning, stacklevel=users_level())
     swap = indexing == "xy" and len(tensors) > 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....engine.overriding import PASSED
 from ....engine.registry import name_node
 from ....engine.tensor import Tensor
 from ....ops.core.arguments import public
@@ -151,6 +152,15 @@ def getitem(self: Tensor, key: Any) -> Any:
     if isinstance(pattern, Jagged):
         ragged = pattern.ragged - sum(isinstance(each, int) for each in rest[: pattern.ragged - 1])
     return along(self, places, lambda x: x[tuple(rest)], ragged)
+
+
+@Nested.function("__setitem__")
+def setitem(self: Tensor, key: Any, value: Any) -> Any:
+    """Into a component, or into all; what slices take of the components is a copy."""
+    first = key[0] if isinstance(key, tuple) and key else key
+    if is_nested(self) and isinstance(first, slice) and first != slice(None):
+        raise refused("assignment to a slice")
+    return PASSED
 
 
 # -- sizes that functions are given ----------------------------------------------------------------
