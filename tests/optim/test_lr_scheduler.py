@@ -133,6 +133,16 @@ def test_a_step_that_was_replaced_before_the_schedule_began_does_not_warn():
     schedule.step()
 
 
+def test_steps_before_the_first_schedule_began_are_not_counted():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    optimizer.step()
+    schedule = lr_scheduler.StepLR(optimizer, 3)
+    with pytest.warns(UserWarning, match="before `optimizer.step"):
+        schedule.step()
+    optimizer.step()
+    lr_scheduler.StepLR(optimizer, 3).step()  # the step was one after the first began
+
+
 def test_the_text_of_the_warning_about_epochs_has_a_name():
     optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     schedule = lr_scheduler.StepLR(optimizer, 3)

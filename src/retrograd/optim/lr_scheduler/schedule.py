@@ -123,7 +123,9 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """Set the first rates; no optimizer need have stepped before."""
+        """Set the first rates; the optimizer's steps count from its first schedule on."""
+        if "_replaced" not in vars(self.optimizer):
+            self.optimizer._stepped = False
         self.optimizer._replaced = "step" in vars(self.optimizer)
         self._step_count, self._is_initial = 0, True
         self.step()
