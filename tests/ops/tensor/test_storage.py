@@ -284,6 +284,31 @@ def test_what_is_saved_together_shares_memory_again():
 def test_a_storage_shows_its_elements():
     assert repr(rg.ByteStorage([3])).splitlines()[0] == " 3"
     assert "UntypedStorage(device=cpu) of size 1]" in repr(rg.UntypedStorage([3]))
+    assert (
+        repr(rg.UntypedStorage()) == " \n[retrograd.storage.UntypedStorage(device=cpu) of size 0]"
+    )
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.float16, rg.bfloat16])
+def test_a_storage_without_a_dtype_has_the_default_one(dtype):
+    rg.set_default_dtype(dtype)
+    try:
+        made = [rg.Storage(), rg.Storage(2), rg.Storage([1, 2]), rg.TypedStorage()]
+        assert [storage.dtype for storage in made] == [dtype] * 4
+        assert rg.Storage.dtype is dtype
+        assert isinstance(rg.zeros(1).storage(), rg.Storage)
+        assert not isinstance(rg.FloatStorage(1), rg.Storage)
+    finally:
+        rg.set_default_dtype(rg.float32)
+    assert rg.Storage(1).dtype is rg.float32
+
+
+def test_a_batch_is_collated_into_shared_memory():
+    x = rg.arange(6.0).reshape(2, 3)
+    room = x.new(x._typed_storage()._new_shared(12, device=x.device)).resize_(2, 2, 3)
+    batch = rg.stack([x, x + 1], out=room)
+    assert batch.is_shared()
+    assert batch[1].tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
 def test_a_storage_knows_how_large_it_is():

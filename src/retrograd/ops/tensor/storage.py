@@ -27,6 +27,7 @@ from ...engine.placement import present
 from ...engine.tensor import Tensor, wrote
 from ...kernels.allocation import has_values
 from ...kernels.memory import Span, memory, root
+from ...kernels.shared import in_shared
 from ...locks import structure
 from ..core.arguments import public, titled
 from ..creation.from_data import blank, check_dtype, copy_of
@@ -161,6 +162,11 @@ class UntypedStorage(Elements):
             self._stand_on(larger, size)
         self._size = size
         return self
+
+    @staticmethod
+    def _new_shared(size: int, *, device: Any = "cpu") -> UntypedStorage:
+        """Bytes in memory that processes share, for a collate function in a worker."""
+        return storage_of(on(device, in_shared(np.zeros(size, np.uint8))))
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
@@ -300,6 +306,11 @@ class TypedStorage(Elements):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return super().__getitem__(index)
 
+    def _new_shared(self, size: int, *, device: Any = "cpu") -> TypedStorage:
+        """New elements in memory that processes share: `UntypedStorage._new_shared`."""
+        made = UntypedStorage._new_shared(size * self.element_size(), device=device)
+        return TypedStorage(wrap_storage=made, dtype=self.dtype)
+
     def untyped(self) -> UntypedStorage:
         """The same memory, by bytes."""
         return self._shown()
@@ -377,17 +388,28 @@ def storage(self: Tensor) -> TypedStorage:
 class StorageType:
     """A class of storages of one dtype: call it to make one, or use it in `isinstance`.
 
-    Source: PyTorch's `FloatStorage` and its like.
+    `Storage` is that of the default dtype. Source: PyTorch's `FloatStorage` and its like.
 
     >>> rg.FloatStorage([1, 2]).tolist(), rg.LongStorage(3).nbytes()
     ([1.0, 2.0], 24)
     >>> isinstance(rg.ones(1).storage(), rg.FloatStorage), rg.ones(1).storage_type()
     (True, <class 'retrograd.FloatStorage'>)
+    >>> rg.set_default_dtype(rg.float64); rg.Storage(2).dtype
+    retrograd.float64
+    >>> rg.set_default_dtype(rg.float32)
     """
 
-    def __init__(self, dtype: dtypes.dtype) -> None:
-        self.dtype = dtype
-        self.__name__ = f"{dtypes.legacy_name(dtype)}Storage"
+    def __init__(self, dtype: dtypes.dtype | None) -> None:
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The dtype of the elements; of `Storage`, the default dtype."""
+        return self._dtype or dtypes.get_default_dtype()
+
+    @property
+    def __name__(self) -> str:
+        return f"{dtypes.legacy_name(self.dtype)}Storage"
 
     def __call__(self, *data: Any, wrap_storage: Any = None) -> TypedStorage:
         return TypedStorage(*data, wrap_storage=wrap_storage, dtype=self.dtype)
@@ -420,7 +442,7 @@ DTYPES = (
 )
 TYPES = {made.__name__: made for made in map(StorageType, map(dtypes.by_name, DTYPES))}
 globals().update(TYPES)
-Storage = TYPES["FloatStorage"]
+Storage = StorageType(None)
 __all__ += list(TYPES)
 
 

@@ -81,8 +81,8 @@ class Elements:
 
     def __repr__(self) -> str:
         blank = self.device.type == "meta"
-        lines = ["...\n"] if blank else [f" {value}\n" for value in self.tolist()]
-        return "".join(lines) + f"[{version.called}.storage.{self._title()} of size {len(self)}]"
+        lines = "...\n" if blank else "".join(f" {value}\n" for value in self.tolist()) or " \n"
+        return f"{lines}[{version.called}.storage.{self._title()} of size {len(self)}]"
 
     def _title(self) -> str:
         return f"{type(self).__name__}(device={self.device})"
