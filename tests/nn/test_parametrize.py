@@ -148,6 +148,14 @@ def test_names_that_are_not_there_raise():
         nn.utils.remove_spectral_norm(layer)
 
 
+def test_the_metadata_of_a_state_names_the_spectral_norms():
+    net = nn.Sequential(nn.utils.spectral_norm(nn.Bilinear(2, 2, 2)))
+    marked = {"version": 1, "spectral_norm": {"weight.version": 1}}
+    assert net.state_dict(prefix="net.")._metadata == {"net": {"version": 1}, "net.0": marked}
+    nn.utils.remove_spectral_norm(net[0])
+    assert net.state_dict()._metadata == {"": {"version": 1}, "0": {"version": 1}}
+
+
 # -- orthogonality ---------------------------------------------------------------------------------
 
 

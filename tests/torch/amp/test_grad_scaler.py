@@ -150,6 +150,25 @@ def test_the_state_is_saved_and_loaded():
         other.load_state_dict({})
 
 
+def test_scale_and_count_are_tensors_once_a_loss_is_scaled():
+    w, optimizer, scaler = made()
+    assert (scaler._scale, scaler._growth_tracker) == (None, None)
+    with pytest.raises(AssertionError, match="Attempted unscale_ but _scale is None"):
+        scaler._check_scale_growth_tracker("unscale_")
+    found = []
+    for _ in range(3):
+        iterate(w, optimizer, scaler)
+        found.append((scaler._scale.item(), scaler._growth_tracker.item()))
+    assert found == [(8.0, 1), (16.0, 0), (16.0, 1)]
+    assert (scaler._scale.dtype, scaler._growth_tracker.dtype) == (rg.float32, rg.int32)
+    scaler.load_state_dict({**scaler.state_dict(), "scale": 4.0, "_growth_tracker": 5})
+    assert (scaler._scale.item(), scaler._growth_tracker.item()) == (4.0, 5)
+    other = GradScaler("cpu")
+    other.load_state_dict(scaler.state_dict())
+    assert other._scale is None
+    assert (other.get_scale(), other._get_growth_tracker()) == (4.0, 5)
+
+
 def test_autocast_is_a_context_and_a_decorator_that_change_nothing():
     off = autocast("cpu", enabled=False)
     with off:

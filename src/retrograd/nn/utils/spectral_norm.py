@@ -23,7 +23,7 @@ class SpectralNorm:
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         self.name, self.dim, self.eps = name, dim, eps
         self.n_power_iterations = n_power_iterations
-        self.handle: Any = None
+        self.handles: list[Any] = []
 
     def compute(self, module: Any, steps: int) -> Tensor:
         """The weight divided by its largest singular value, after `steps` of the iteration."""
@@ -34,6 +34,10 @@ class SpectralNorm:
             power_steps(matrix._array.conj().T, v, u, steps, self.eps)  # v comes first
             u, v = u.clone(), v.clone()
         return weight / vdot(u, mv(matrix, v))  # type: ignore[no-any-return]
+
+    def mark(self, module: Any, state: Any, prefix: str, metadata: dict[str, Any]) -> None:
+        """Say in the metadata of a state that it has both vectors, for PyTorch, which asks."""
+        metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = 1
 
     def __call__(self, module: Any, inputs: Any) -> None:
         steps = self.n_power_iterations if module.training else 0
@@ -75,7 +79,8 @@ def spectral_norm(
     for end, size in (("u", rows), ("v", columns)):
         drawn = randn(size, dtype=weight.dtype)
         module.register_buffer(f"{name}_{end}", F.normalize(drawn, dim=0, eps=eps))
-    hook.handle = module.register_forward_pre_hook(hook)
+    hook.handles.append(module.register_forward_pre_hook(hook))
+    hook.handles.append(module.register_state_dict_post_hook(hook.mark))
     return module
 
 
@@ -98,6 +103,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
             for attribute in (name, f"{name}_orig", f"{name}_u", f"{name}_v"):
                 delattr(module, attribute)
             module.register_parameter(name, Parameter(weight.detach()))
-            hook.handle.remove()
+            for handle in hook.handles:
+                handle.remove()
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor, wrap, wrote
 from ...engine.writable import check_writable
+from ...ops.creation.factories import full
 from ...quiet import quietly
 
 if TYPE_CHECKING:
@@ -88,8 +89,9 @@ class GradScaler:
         self._enabled, self._device = enabled, device
         self._init_scale, self._growth_factor = init_scale, growth_factor
         self._backoff_factor, self._growth_interval = backoff_factor, growth_interval
-        self._growth_tracker = 0
-        self._scale: float | None = None  # until it is first used
+        self._init_growth_tracker = 0
+        self._scale: Tensor | None = None  # this and the next until they are first used
+        self._growth_tracker: Tensor | None = None
         self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(fresh)
 
     def scale(self, outputs: Any) -> Any:
@@ -97,18 +99,30 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return outputs * self._factor(outputs.dtype)
+            return outputs * self._factor()
         if not isinstance(outputs, (list, tuple)):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         made = [self.scale(each) for each in outputs]
         return type(outputs)(*made) if hasattr(outputs, "_fields") else type(outputs)(made)
 
-    def _factor(self, dtype: dtypes.dtype) -> Tensor:
-        """The scale from now on, to multiply a tensor of a dtype."""
+    def _factor(self) -> Tensor:
+        """The scale from now on, as a tensor of its own."""
         if self._scale is None:
-            self._scale = self._init_scale
-        wide = dtype in (dtypes.float64, dtypes.complex128)
-        return wrap(np.asarray(self._scale, np.float64 if wide else np.float32))
+            self._lazy_init_scale_growth_tracker(self._device)
+        scale: Any = self._scale
+        return wrap(scale._array.copy())
+
+    def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
+        """Make the tensors of the scale, and of the number of steps since it grew."""
+        self._scale = full((), self._init_scale, dtype=dtypes.float32, device=dev)
+        steps = self._init_growth_tracker
+        self._growth_tracker = full((), steps, dtype=dtypes.int32, device=dev)
+
+    def _check_scale_growth_tracker(self, funcname: str) -> tuple[Tensor, Tensor]:
+        """The tensors of `_lazy_init_scale_growth_tracker`; AssertionError before these are."""
+        if self._scale is None or self._growth_tracker is None:
+            raise AssertionError(UNUSED.format(what=funcname))
+        return self._scale, self._growth_tracker
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients by the scale now, so that they can be clipped before `step`."""
@@ -180,28 +194,20 @@ class GradScaler:
         """End the iteration: a smaller, a larger or the same scale, or `new_scale`."""
         if not self._enabled:
             return
-        if self._scale is None:
-            raise AssertionError(UNUSED.format(what="update"))
+        scale, steps = self._check_scale_growth_tracker("update")
         states = self._per_optimizer_states.values()
-        checked = [inf.item() for s in states for inf in s["found_inf_per_device"].values()]
+        checked = [inf for s in states for inf in s["found_inf_per_device"].values()]
         if new_scale is not None:
-            self._scale = float(new_scale)
+            scale.fill_(float(new_scale))
         elif not checked:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(checked):
-            self._scale *= self._backoff_factor
-            self._growth_tracker = 0
         else:
-            self._growth_tracker += 1
-            if self._growth_tracker == self._growth_interval:
-                larger = self._scale * self._growth_factor
-                self._scale = larger if np.isfinite(np.float32(larger)) else self._scale
-                self._growth_tracker = 0
+            factors = self._growth_factor, self._backoff_factor
+            _amp_update_scale_(scale, steps, sum(checked), *factors, self._growth_interval)
         self._per_optimizer_states.clear()
 
     def _state_of(self, optimizer: Any, what: str) -> dict[str, Any]:
-        if self._scale is None:
-            raise AssertionError(UNUSED.format(what=what))
+        self._check_scale_growth_tracker(what)
         return self._per_optimizer_states[id(optimizer)]
 
     # -- settings ------------------------------------------------------------------------------
@@ -214,7 +220,7 @@ class GradScaler:
         """The scale; 1 for a scaler that is turned off."""
         if not self._enabled:
             return 1.0
-        return self._init_scale if self._scale is None else self._scale
+        return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
         """The factor of the scale after `growth_interval` steps."""
@@ -236,6 +242,13 @@ class GradScaler:
         """After how many steps in a row the scale grows."""
         return self._growth_interval
 
+    def _get_growth_tracker(self) -> int:
+        """The number of steps since the scale grew; 0 for a scaler that is turned off."""
+        if not self._enabled:
+            return 0
+        tracker = self._growth_tracker
+        return self._init_growth_tracker if tracker is None else int(tracker.item())
+
     def set_growth_interval(self, new_interval: int) -> None:
         """Set the growth interval."""
         self._growth_interval = new_interval
@@ -249,7 +262,7 @@ class GradScaler:
             "growth_factor": self._growth_factor,
             "backoff_factor": self._backoff_factor,
             "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
+            "_growth_tracker": self._get_growth_tracker(),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -262,12 +275,13 @@ class GradScaler:
                 "instance of GradScaler."
             )
         self._init_scale = state_dict["scale"]
-        if self._scale is not None:  # else it is still to be used
-            self._scale = self._init_scale
+        self._init_growth_tracker = state_dict["_growth_tracker"]
+        if self._scale is not None and self._growth_tracker is not None:
+            self._scale.fill_(self._init_scale)
+            self._growth_tracker.fill_(self._init_growth_tracker)
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
-        self._growth_tracker = state_dict["_growth_tracker"]
 
 
 @quietly
