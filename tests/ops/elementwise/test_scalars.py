@@ -306,3 +306,58 @@ def test_booleans_have_no_difference_whatever_the_factor(alpha):
     with pytest.raises(RuntimeError, match="bool tensor"):
         x.sub_(x, alpha=alpha)
     assert rg.add(x, ~x, alpha=alpha).tolist() == [True, True]
+
+
+SCALED = {
+    "add": lambda x, f: rg.add(x, x, alpha=f),
+    "sub": lambda x, f: rg.sub(x, x * 3, alpha=f),
+    "rsub": lambda x, f: rg.rsub(x, x * 3, alpha=f),
+    "add_": lambda x, f: x.clone().add_(x, alpha=f),
+    "_foreach_add": lambda x, f: rg._foreach_add([x], [x], alpha=f)[0],
+    "addr alpha": lambda x, f: rg.addr(x, x, x, alpha=f),
+    "addr beta": lambda x, f: rg.addr(x, x, x, beta=f),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_boolean_is_no_factor_of_numbers_but_numpys_is_a_float(name):
+    call = SCALED[name]
+    what = "beta" if "beta" in name else "alpha"
+    for x in (rg.tensor([2.0]), rg.tensor([2])):
+        for factor in (True, False, rg.tensor(True)):
+            with pytest.raises(RuntimeError, match=f"Boolean {what} only supported for Boolean"):
+                call(x, factor)
+    x = rg.tensor([2.0])
+    assert call(x, np.bool_(True)).tolist() == call(x, 1.0).tolist()
+    assert call(x, np.bool_(True)).dtype is rg.float32
+    with pytest.raises(RuntimeError, match=f"argument {what} must not be a floating point number"):
+        call(rg.tensor([2]), np.bool_(True))
+
+
+def test_index_add_takes_booleans_as_numbers():
+    zeros, index = rg.zeros(2), rg.tensor([0])
+    for factor, expected in ((True, 3.0), (False, 0.0), (np.bool_(True), 3.0), (rg.tensor(2), 6.0)):
+        found = zeros.index_add(0, index, rg.tensor([3.0]), alpha=factor)
+        assert found.tolist() == [expected, 0.0]
+
+
+def test_products_of_booleans_added_to_booleans_are_booleans_with_any_factor():
+    x, matrix = rg.tensor([True, False]), rg.tensor([[True, False], [True, True]])
+    for factor, expected in ((True, [True, True]), (2, [True, True]), (0, [True, False])):
+        for found in (rg.addr(matrix, x, x, alpha=factor), rg.addmv(x, matrix, x, alpha=factor)):
+            assert found.dtype is rg.bool
+        assert found.tolist() == expected
+
+
+def test_two_numbers_are_added_with_a_factor():
+    assert rg.add(1, 2, alpha=3).tolist() == 7
+    assert rg.sub(1, 2.5, alpha=2).tolist() == -4.0
+    with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
+        rg.add(1, 2, alpha=0.5)
+
+
+def test_a_number_in_a_tensor_makes_a_scalar_tensor():
+    assert rg.scalar_tensor(rg.tensor(2)).tolist() == 2.0
+    assert rg.scalar_tensor(rg.tensor(True), dtype=rg.int32).dtype is rg.int32
+    with pytest.raises(TypeError, match="must be Number, not Tensor"):
+        rg.scalar_tensor(rg.ones(2))

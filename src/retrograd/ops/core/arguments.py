@@ -190,12 +190,15 @@ def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 
 def number_in(value: Any, name: str, argument: str) -> Any:
-    """A number, also that in a tensor; TypeError for one whose derivative would be lost."""
+    """A number, also that in a tensor; TypeError for one whose derivative would be lost.
+
+    NumPy's booleans are floats, as in PyTorch: they are no `bool`.
+    """
     if not isinstance(value, (Tensor, np.generic)):
         return value
     if moves(value):
         raise constant(name, argument, "Number", value)
-    return value.item()
+    return float(value) if isinstance(value, np.bool_) else value.item()
 
 
 MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, call_with_by))

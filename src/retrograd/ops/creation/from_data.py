@@ -21,6 +21,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
+from ...engine.naming import number_in
 from ...engine.overriding import CONVERTERS, FACTORIES, listed
 from ...engine.placement import default, device, present
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
@@ -511,13 +512,14 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of the default dtype, or of `dtype`, with the value of a number.
 
-    Raises TypeError for anything but a number.
+    Raises TypeError for anything but a number, or a tensor that holds one.
 
     >>> rg.scalar_tensor(3)
     tensor(3.)
     """
-    if not isinstance(s, (*NUMBERS, np.generic)):
+    value = number_in(s)
+    if not isinstance(value, NUMBERS):
         raise wrong_type("scalar_tensor", "s", "Number", s, 1)
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "scalar_tensor")
     with where_of(device):
-        return finish(fill_value(s, target), requires_grad)
+        return finish(fill_value(value, target), requires_grad)

@@ -231,7 +231,8 @@ def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
     As in PyTorch, the factor is no saved value: nothing of it is freed.
     """
     alpha = number_in(alpha, name, "alpha")
-    like = (input if isinstance(input, Tensor) else other)._array.dtype
+    tensors = [x for x in (input, other) if isinstance(x, Tensor)]
+    like = tensors[0]._array.dtype if tensors else np.dtype(np.bool_)
     input, other = operand(input, like), operand(other, like)
     if name == "sub":
         check_numbers(input._array, other._array)
@@ -244,18 +245,18 @@ def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
     return function(input, other, alpha=alpha)
 
 
-def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
+def check_alpha(alpha: Any, dtype: np.dtype[Any], name: str = "alpha") -> None:
     """Raise RuntimeError for a factor that a result of `dtype` does not take."""
     if isinstance(alpha, bool) and dtype != np.bool_:
-        raise RuntimeError("Boolean alpha only supported for Boolean results. Write int(alpha)")
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results. Write int({name})")
     if isinstance(alpha, float) and dtypes.category(dtype) < 2:
         raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number. "
+            f"For integral input tensors, argument {name} must not be a floating point number. "
             "Convert the tensor first: x.float()"
         )
     if isinstance(alpha, complex) and dtype.kind != "c":
         raise RuntimeError(
-            "For non-complex input tensors, argument alpha must not be a complex number. Convert "
+            f"For non-complex input tensors, argument {name} must not be a complex number. Convert "
             "the tensor first: x.cfloat()"
         )
     dtypes.check_scalar(alpha, dtype)

@@ -14,7 +14,7 @@ from ...engine.tensor import Tensor, concrete, constant_like, has_history, new_t
 from ...errors import wrong_type
 from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
 from ..core import batching_index
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value
 from ..elementwise.arithmetic import check_alpha
@@ -362,7 +362,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         return name_node(made, "IndexAddBackward0")
     place, vector = entries(input, dim, index, source, "index_add")
     kind = input._array.dtype
-    check_alpha(alpha, kind)
+    alpha = number_in(alpha, "index_add", "alpha")
+    check_alpha(int(alpha) if isinstance(alpha, bool) else alpha, kind)
     if kind.kind == "b":
         source = source & bool(alpha)
     elif alpha != 1:

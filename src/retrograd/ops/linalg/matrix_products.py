@@ -14,11 +14,11 @@ from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like
 from ...kernels.memory import in_rows
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.dims import integer, place_of
 from ..core.pointwise import mismatch
 from ..core.structure import blank, clone
-from ..elementwise.arithmetic import add, mul
+from ..elementwise.arithmetic import add, check_alpha, mul
 from .bilinear import bias_error
 from .checks import check_sides
 from .matmul import bmm, linear, matmul, mm, mv, outer
@@ -53,7 +53,7 @@ _cross = declare(
 def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """`beta * input + alpha * product`; with beta 0 `input` is not read (its NaNs do not pass).
 
-    Beside integers the scales are cut off to integers, as PyTorch does.
+    Beside integers the scales are cut off to integers, as PyTorch does, beside booleans to truth.
     """
     x, y = input._array, product._array
     if x.shape != y.shape[len(y.shape) - len(x.shape) :]:
@@ -67,7 +67,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         return add(input, product)
     beta, alpha = dtypes.real_scalar(beta, kind), dtypes.real_scalar(alpha, kind)
     if product.dtype.category < 2:
-        beta, alpha = int(beta), int(alpha)
+        kept = bool if kind.kind == "b" else int
+        beta, alpha = kept(beta), kept(alpha)
     if alpha != 1:
         product = mul(product, alpha)
     if beta == 0:
@@ -138,7 +139,7 @@ def baddbmm(
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and dtypes promote.
 
-    Raises RuntimeError for sizes that do not fit, and for floating scales of integers.
+    Raises RuntimeError for sizes that do not fit, and for scales that the dtype does not take.
 
     >>> rg.addr(rg.tensor([[0.5]]), rg.tensor([1.0, 2.0]), rg.tensor([3.0]))
     tensor([[3.5000],
@@ -148,12 +149,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
         if t.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
     kind = dtypes.promote_types(input.dtype, dtypes.promote_types(vec1.dtype, vec2.dtype))
+    alpha, beta = number_in(alpha, "addr", "alpha"), number_in(beta, "addr", "beta")
     for name, scale in (("alpha", alpha), ("beta", beta)):
-        if kind.category < 2 and isinstance(scale, float):
-            raise RuntimeError(
-                f"For integral input tensors, argument {name} must not be a floating point number, "
-                f"but got {scale}"
-            )
+        check_alpha(scale, kind.numpy, name)
     made = plus_product(input.to(kind), outer, vec1.to(kind), vec2.to(kind), beta, alpha)
     return name_node(made, "AddrBackward0")
 
