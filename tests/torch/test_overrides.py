@@ -200,6 +200,26 @@ def test_an_object_of_another_kind_sees_the_calls_it_is_given_to(call, function)
     assert any(isinstance(value, Foreign) for value in held)
 
 
+class Another:
+    """A tensor of another library, as PyTorch's beside this one."""
+
+    __torch_dispatch__ = __torch_function__ = classmethod(lambda cls, *args: NotImplemented)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+    def __dlpack__(self, **wishes):
+        return self.__array__().__dlpack__(**wishes)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize("convert", [rg.tensor, rg.as_tensor, rg.asarray, rg.from_dlpack])
+def test_a_tensor_of_another_library_is_converted(convert):
+    assert convert(Another()).tolist() == [1.0, 2.0]
+
+
 def handler(name, bases=(), order=None):
     def torch_function(cls, func, types, args=(), kwargs=None):
         order.append((cls.__name__, [kind.__name__ for kind in types]))

@@ -165,7 +165,8 @@ def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     takers: list[Any] = list(modes.state.dispatchers[-1:])
     if not takers:
         values = spread([*args, *kwargs.values()])
-        takers = [value._array for value in values if hasattr(type(value), DISPATCH)]
+        ours = [v for v in values if hasattr(type(v), DISPATCH) and hasattr(v, "_array")]
+        takers = [value._array for value in ours]
     for taker in takers:
         if hasattr(type(taker), "called"):
             found = taker.called(function, args, kwargs)

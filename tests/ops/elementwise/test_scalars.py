@@ -313,7 +313,6 @@ SCALED = {
     "sub": lambda x, f: rg.sub(x, x * 3, alpha=f),
     "rsub": lambda x, f: rg.rsub(x, x * 3, alpha=f),
     "add_": lambda x, f: x.clone().add_(x, alpha=f),
-    "_foreach_add": lambda x, f: rg._foreach_add([x], [x], alpha=f)[0],
     "addr alpha": lambda x, f: rg.addr(x, x, x, alpha=f),
     "addr beta": lambda x, f: rg.addr(x, x, x, beta=f),
 }
