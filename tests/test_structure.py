@@ -319,7 +319,10 @@ OVER_MEMORY = {
     ("ctypes", "torch/distributed/engine/mpi.py"): "MPI is started, and is given no array",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",
     ("ctypes", "compiler/rows.py"): "as far as shapes and strides say, for which a kernel is made",
-    ("ctypes", "ops/tensor/dlpack.py"): "the code of the type in a capsule that is not imported yet",
+    (
+        "ctypes",
+        "ops/tensor/dlpack.py",
+    ): "the code of the type in a capsule that is not imported yet",
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}

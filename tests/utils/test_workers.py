@@ -399,3 +399,17 @@ def test_batches_without_any_bytes_arrive():
     assert len(rows) == 2
     rows[0].add_(1)
     assert rows[1].shape == (0, 2)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are not counted")
+def test_batches_are_copied_where_no_file_can_be_opened_any_more():
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    numbers = rg.arange(64.0)
+    try:
+        room = len(os.listdir("/proc/self/fd")) + 24
+        resource.setrlimit(resource.RLIMIT_NOFILE, (room, before[1]))
+        kept = [x for (x,) in DataLoader(TensorDataset(numbers), batch_size=1, num_workers=2)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert rg.cat(kept).tolist() == numbers.tolist()

@@ -7,7 +7,8 @@ NOTE [Batches between processes]
    whoever dies when.
 2. Where there is no such memory or descriptors cannot be sent, it is a file in a folder of the
    loader's, which it deletes when mapped, and the folder when the workers stop.
-3. A map keeps a descriptor open. Beyond `MAPS` of them bytes are copied instead.
+3. A map keeps a descriptor open. Beyond `MAPS` of them, and at the limit of open files, bytes are
+   copied instead.
 """
 
 from __future__ import annotations
@@ -91,11 +92,13 @@ def _write(descriptor: int, buffers: list[Any]) -> None:
 def _read(descriptor: int, sizes: list[int], mapped: bool = True) -> list[Any]:
     """The buffers in a file, mapped, or copied."""
     places = _places(sizes)
+    whole = None
     if mapped and len(_maps) < MAPS:
-        shared = mmap.mmap(descriptor, places[-1])
-        _maps.add(shared)
-        whole = memoryview(shared)
-    else:
+        with suppress(OSError):  # too many open files
+            shared = mmap.mmap(descriptor, places[-1])
+            _maps.add(shared)
+            whole = memoryview(shared)
+    if whole is None:
         whole = memoryview(bytearray(places[-1]))
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
             done = file.seek(0)
