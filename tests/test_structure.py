@@ -322,7 +322,7 @@ OVER_MEMORY = {
     (
         "ctypes",
         "ops/tensor/dlpack.py",
-    ): "the code of the type in a capsule that is not imported yet",
+    ): "what type a capsule names, before it is imported",
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}

@@ -313,3 +313,12 @@ def test_a_level_decorates_functions():
 
     assert slope(rg.tensor([1.0, 3.0])).tolist() == [2, 6]
     assert slope(rg.tensor([2.0, 0.0])).tolist() == [4, 0]
+
+
+def test_a_value_without_a_tangent_may_be_saved_and_overwritten_inside_a_level():
+    with dual_level():
+        x = rg.tensor([2.0, 3.0], requires_grad=True)
+        y = x * 1
+        y.mul_(y)
+        (grad,) = rg.autograd.grad(y.sum(), x)
+    assert (y.tolist(), grad.tolist()) == ([4.0, 9.0], [4.0, 6.0])
