@@ -191,3 +191,11 @@ def test_trapezoids_of_small_integers_do_not_wrap_around():
     assert rg.trapezoid(y, x).item() == -29450.0
     assert rg.cumulative_trapezoid(y).tolist() == [100.5, 300.5]
     assert rg.trapezoid(y > 1).item() == 1.5
+
+
+@pytest.mark.parametrize("term", [complex(-math.inf, math.nan), complex(math.inf, math.nan)])
+def test_a_complex_sum_of_exponentials_is_nan_from_the_first_nan_on(term):
+    found = rg.logcumsumexp(rg.tensor([1 + 1j, term, 0.5], dtype=rg.complex128), 0)
+    assert found[0].item() == 1 + 1j
+    for part in (found.real, found.imag):
+        assert part[1:].isnan().all()

@@ -212,8 +212,10 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
 def _complex_logcumsumexp(x: Any, top: Any, fade: Any) -> Any:
     """Along the first axis; infinite from the first infinite term on, whose angle it keeps.
 
-    NaN is the angle of a sum of infinite terms that differ in theirs: it has no limit.
+    NaN is the angle of a sum of infinite terms that differ in theirs: it has no limit. A term with
+    a part that is NaN makes all sums after it NaN.
     """
+    x = np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), x)
     endless = x.real == np.inf
     terms = np.where(endless, 0, np.exp(x - top)) + 0  # which makes -0 to 0, of angle 0
     out = (np.log(_linear_recurrence(terms, fade, dim=0, reverse=False)) + top).astype(x.dtype)
