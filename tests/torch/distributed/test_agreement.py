@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,41 @@ else:
     assert together(code, fresh=True) == ["", "[[7.0]]"]
 
 
+def test_an_interrupt_amid_a_call_breaks_the_group_with_the_name_of_its_rank():
+    code = """
+import os, signal, threading, time
+x, many = rg.full((2,), 1.0 + rank), rg.zeros(100000)
+if rank == 0: threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    if rank == 0: dist.all_reduce(many)
+    else: time.sleep(2); dist.barrier()
+except (KeyboardInterrupt, RuntimeError) as caught: print(repr(caught))
+error(dist.all_reduce, x); show(x)
+"""
+    said = "KeyboardInterrupt in all_reduce SUM on rank 0"
+    first, second = (out.splitlines() for out in together(code, fresh=True))
+    assert first == ["KeyboardInterrupt()", f"DistNetworkError {said}", "[[1.0, 1.0]]"]
+    assert second == [
+        f"DistNetworkError({said!r})", f"DistNetworkError {said}", "[[2.0, 2.0]]",
+    ]  # fmt: skip
+
+
+def test_the_first_to_end_is_named_and_not_who_ended_because_of_it():
+    code = """
+import os, signal, time
+from retrograd.torch.distributed.engine import world
+if rank == 2: os.kill(os.getpid(), signal.SIGKILL)
+if rank == 1:
+    while not dist.group.WORLD.world.watch.ended("1", 2): time.sleep(0.01)
+    os._exit(0)
+if rank == 0:
+    while not dist.group.WORLD.world.watch.ended("1", 1): time.sleep(0.01)
+    time.sleep(2 * world.GRACE); error(dist.barrier)
+"""
+    _, shown = ended(code, 3)
+    assert shown[0][0].startswith("DistNetworkError Connection closed by peer: rank 2 ended")
+
+
 def test_a_group_is_made_again_after_it_was_left():
     code = """
 for number in range(3):
@@ -153,6 +189,26 @@ names = [line.split()[5] for line in open("/proc/self/maps") if "/dev/shm/mpich"
 assert names and not any(map(os.path.exists, names)); print("none")
 """
     assert together(code) == ["none"] * 2
+
+
+def test_none_is_left_where_all_are_killed_while_mpi_starts():
+    code = """
+import os, re, signal, threading
+def die():
+    while not (names := {*re.findall("/dev/shm/mpich.*", open("/proc/self/maps").read())}): pass
+    print(*names, flush=True); os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=die).start()
+from retrograd import distributed as dist
+dist.init_process_group()
+"""
+    statuses, shown = ended(code, prelude="")
+    names = " ".join(out for out, _ in shown).split()
+    assert statuses == [-signal.SIGKILL] * 2
+    assert names
+    end = time.monotonic() + 30
+    while any(map(os.path.exists, names)) and time.monotonic() < end:
+        time.sleep(0.01)  # the host ends when all have
+    assert not any(map(os.path.exists, names))
 
 
 IMPORTS = """

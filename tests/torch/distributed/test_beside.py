@@ -86,6 +86,21 @@ show(first.then(more).wait(), x)
     assert values(code) == [[[6.0, 6.0], [2.0, 2.0]]] * 2
 
 
+def test_a_callback_may_wait_for_a_call_beside_it_in_another_group():
+    code = """
+other, y = dist.new_group([0, 1]), rg.ones(1)
+def then(done):
+    work = dist.all_reduce(y, group=other, async_op=True)
+    try: work.wait(timedelta(0))
+    except TimeoutError: print("late")
+    dist.barrier(other); return work.wait()
+work = dist.barrier(async_op=True)
+print(work.get_future().then(then).wait()); show(y)
+"""
+    outs = together(code)
+    assert all(out.endswith("True\n[[2.0]]") for out in outs)
+
+
 def test_whoever_ends_does_its_part_first():
     code = """
 import time

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..futures import Future
+from .engine.progress import awaited
 
 if TYPE_CHECKING:
     import concurrent.futures
@@ -28,7 +29,7 @@ class Work:
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """True, once it is done; raises what the call raised, TimeoutError if it takes longer."""
-        self._under_way.result(None if timeout is None else timeout.total_seconds())
+        awaited(self._under_way, None if timeout is None else timeout.total_seconds())
         return True
 
     def synchronize(self) -> None:

@@ -201,7 +201,6 @@ class Started:
     def end(self) -> None:
         """Say goodbye, or by what this process ends; under mpiexec, end MPI if all is well."""
         error = getattr(sys, "last_value", None)
-        _unlink()
         if error is not None:
             self.watch.say("died", f"ended by {type(error).__name__}: {error}"[:400])
         elif self.launched and self._together():
@@ -250,6 +249,7 @@ def start(
 
 def end() -> None:
     """What is to be done when the process ends, unless it is a forked child."""
+    _unlink()
     for started in _started:
         if started.pid == os.getpid():
             started.end()
@@ -336,6 +336,7 @@ def _package(initialize: bool) -> Any:
         raise RuntimeError(NEEDED.format(error=error)) from error
     package.rc.thread_level, package.rc.finalize = "multiple", False
     package.rc.initialize = initialize
+    os.environ.setdefault("UCX_LOG_FILE", "stderr")  # where what a killed rank leads to is told
     return package
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Request = Callable[[], bool]  # whether a transfer is done; it goes on while it is asked
     Steps = Generator[Request, None, Any]
 
-__all__ = ["Exchange", "Lane", "called", "unless_done"]
+__all__ = ["Exchange", "Lane", "awaited", "called", "unless_done"]
 
 SPINS, YIELDS = 100, 1000  # how often to ask before the first nap, and before the first long one
 SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
@@ -60,7 +60,7 @@ class Exchange:
         self.seconds = world.timeout if seconds is None else seconds
         self.missing = len(needs) if any_of else 1  # so many of them gone are too many
         self.request: Request | None = None
-        self.begun = 0.0
+        self.begun, self.over = 0.0, False
         self.future: Future[Any] = Future()
         self.result: Any = None
 
@@ -76,22 +76,29 @@ class Exchange:
                 self.world.look(self)
             return False
         except StopIteration as end:
-            found, self.request = end.value, None
-        except BaseException as error:
-            self.world.hurt(self, error)
-            raise
+            found, self.request, self.over = end.value, None, True
         self.result = found if self.then is None else self.then(found)
         return True
+
+    def failed(self, error: BaseException) -> None:
+        """Break the group, if the steps are not all taken."""
+        if not self.over:
+            self.over = True
+            self.world.hurt(self, error)
 
     def run(self, also: Callable[[], Any] | None = None) -> bool:
         """True, once it is done; `also` is called again and again meanwhile."""
         asked = 0
-        while not self.advance(asked > SPINS):
-            asked += 1
-            if also is not None:
-                also()
-            if asked > SPINS:
-                time.sleep(0 if asked < YIELDS else nap(asked))
+        try:
+            while not self.advance(asked > SPINS):
+                asked += 1
+                if also is not None:
+                    also()
+                if asked > SPINS:
+                    time.sleep(0 if asked < YIELDS else nap(asked))
+        except BaseException as error:  # an interrupt comes between two steps, too
+            self.failed(error)
+            raise
         return True
 
     def fulfil(self, done: Callable[[], bool]) -> bool:
@@ -100,6 +107,7 @@ class Exchange:
             if not done():
                 return False
         except BaseException as error:
+            self.failed(error)
             self.future.set_exception(error)
         else:
             self.future.set_result(self.result)
@@ -125,10 +133,7 @@ class Exchange:
             finally:
                 POLLER.leave(lane)
             return self.result
-        while also and not self.future.done():
-            also()
-            time.sleep(SHORT)
-        return self.future.result()
+        return awaited(self.future)
 
 
 def settled(lane: Lane, look: bool = False) -> bool:
@@ -231,6 +236,15 @@ def called(function: Callable[[], Any]) -> Future[Any]:
 
     threading.Thread(target=run, daemon=True).start()
     return found
+
+
+def awaited(future: Future[Any], seconds: float | None = None) -> Any:
+    """The result of a future; a callback that waits for it lets the exchanges go on."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while POLLER.here() and not future.done() and (end is None or time.monotonic() < end):
+        POLLER.step()
+        time.sleep(SHORT)
+    return future.result(seconds)
 
 
 def unless_done(lane: Lane) -> None:

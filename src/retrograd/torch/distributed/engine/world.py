@@ -398,15 +398,15 @@ class World:
         """Raise where what an exchange waits for cannot come any more, or is too late."""
         self.check()
         now, call = time.monotonic(), exchange.call
-        gone = {}
+        gone = []
         for rank in exchange.needs:
             ended = self.watch.ended(self.name, rank) if self.watch else None
             when, how, begun = ended or (now, "", 0)
             did = exchange.counted and begun >= self.begun  # its part, before it left
             if now > max(when, exchange.begun) + GRACE and not did:
-                gone[rank] = how
+                gone.append((when, rank, how))
         if exchange.needs and len(gone) >= exchange.missing:
-            rank, how = next(iter(gone.items()))
+            _, rank, how = min(gone)  # others may have ended because of that one
             who = "all other ranks ended" if exchange.missing > 1 else f"rank {rank} {how}"
             self.fail(
                 f"Connection closed by peer: {who} before {call} was complete, after "
@@ -422,7 +422,8 @@ class World:
 
     def hurt(self, exchange: Exchange, error: BaseException) -> None:
         """Break the group by an exception amid an exchange."""
-        ABANDONED.append(exchange.request)
+        if exchange.request is not None:
+            ABANDONED.append(exchange.request)
         if not isinstance(error, DistNetworkError):
             with suppress(DistNetworkError):
                 kind = type(error).__name__
