@@ -29,7 +29,7 @@ import numpy as np
 
 from ....locks import load
 from .connections import DistNetworkError, connect, meet, node, write
-from .progress import called
+from .progress import apart
 from .watch import Watch
 from .world import World
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
-    from .progress import Request, Steps
+    from .progress import Request
 
 __all__ = ["MPITransport", "end", "launched", "start"]
 
@@ -237,8 +237,19 @@ def start(
     announce: Callable[[int], Any] | None = None,
 ) -> World:
     """The group of all, once all are there; `place` is where plain processes meet."""
-    if not _started:
-        _started.append(_begun(place, rank, size, timeout, announce))
+    if not _started and launched():
+        mpi = _load()
+        _started.append(Started(mpi, Watch(_line(mpi.COMM_WORLD, mpi, timeout)), launched=True))
+    elif not _started:
+        _package(initialize=False)
+        if _stuck:
+            raise RuntimeError(STUCK)
+        host, port = place or ("", 0)
+        end = time.monotonic() + timeout
+        line, port = meet(host, port, rank, size, timeout, announce)
+        _stuck.append(Watch(line))
+        mpi = _by_host(host, port, World(rank, range(size), None, timeout, "MPI", _stuck[0]), end)
+        _started.append(Started(mpi, _stuck.pop(), launched=False))
     comm = _started[0].comm
     if _started[0].pid != os.getpid():
         raise RuntimeError(FORKED)
@@ -264,28 +275,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def _begun(
-    place: tuple[str, int] | None,
-    rank: int,
-    size: int,
-    timeout: float,
-    announce: Callable[[int], Any] | None,
-) -> Started:
-    """Start MPI, and have a line to the host."""
-    if launched():
-        mpi = _load()
-        return Started(mpi, Watch(_line(mpi.COMM_WORLD, mpi, timeout)), launched=True)
-    _package(initialize=False)
-    if _stuck:
-        raise RuntimeError(STUCK)
-    host, port = place or ("", 0)
-    end = time.monotonic() + timeout
-    line, port = meet(host, port, rank, size, timeout, announce)
-    _stuck.append(Watch(line))
-    mpi = _by_host(host, port, World(rank, range(size), None, timeout, "MPI", _stuck[0]), end)
-    return Started(mpi, _stuck.pop(), launched=False)
-
-
 def _by_host(host: str, port: int, world: World, end: float) -> Any:
     """MPI, which learns from the host who is who."""
     sock = connect(host, port, end)
@@ -296,19 +285,13 @@ def _by_host(host: str, port: int, world: World, end: float) -> Any:
     try:
         mpi = _load(initialize=False)
         start = partial(CDLL(mpi.__file__).MPI_Init_thread, None, None, mpi.THREAD_MULTIPLE)
-        world.do("init_process_group", _waited(partial(start, byref(c_int()))))
+        world.do("init_process_group", apart(partial(start, byref(c_int()))))
     finally:
         for name in PMI:
             del os.environ[name]
     for communicator in (mpi.COMM_SELF, mpi.COMM_WORLD):
         communicator.Set_errhandler(mpi.ERRORS_RETURN)
     return mpi
-
-
-def _waited(function: Callable[[], Any]) -> Steps:
-    done = called(function)
-    yield done.done
-    return done.result()
 
 
 def _line(comm: Any, mpi: Any, timeout: float) -> socket.socket:

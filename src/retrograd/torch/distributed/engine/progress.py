@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Request = Callable[[], bool]  # whether a transfer is done; it goes on while it is asked
     Steps = Generator[Request, None, Any]
 
-__all__ = ["Exchange", "Lane", "awaited", "called", "unless_done"]
+__all__ = ["Exchange", "Lane", "apart", "awaited", "unless_done"]
 
 SPINS, YIELDS = 100, 1000  # how often to ask before the first nap, and before the first long one
 SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
@@ -224,7 +224,7 @@ class Poller:
 POLLER = Poller()
 
 
-def called(function: Callable[[], Any]) -> Future[Any]:
+def apart(function: Callable[[], Any]) -> Steps:
     """The result of a call that waits within MPI, perhaps for ever: in a thread of its own."""
     found: Future[Any] = Future()
 
@@ -235,7 +235,8 @@ def called(function: Callable[[], Any]) -> Future[Any]:
             found.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return found
+    yield found.done
+    return found.result()
 
 
 def awaited(future: Future[Any], seconds: float | None = None) -> Any:

@@ -34,7 +34,7 @@ import numpy as np
 from .... import modes
 from ....quiet import quietly
 from .connections import DistNetworkError
-from .progress import Exchange, Lane, called, unless_done
+from .progress import Exchange, Lane, apart, unless_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -378,9 +378,8 @@ class World:
         else:
             yield self.transport.send(number, first, DOOR)
             yield self.transport.receive(number, first, DOOR)
-        split = called(functools.partial(self.transport.split, numbers))
-        yield split.done
-        return int(number[0]), split.result()
+        split = yield from apart(functools.partial(self.transport.split, numbers))
+        return int(number[0]), split
 
     # -- what goes wrong -------------------------------------------------------------------------
 
