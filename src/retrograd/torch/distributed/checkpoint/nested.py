@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....engine.tensor import Tensor
 from ..tensor import DTensor
 from ..tensor.api import shown
-from ..tensor.array import bounds
+from ..tensor.array import block
 from ..tensor.placements import without_sums
 from .stateful import Stateful
 
@@ -76,11 +76,5 @@ def block_of(tensor: Tensor) -> tuple[tuple[int, ...], Any]:
         return (0,) * tensor.ndim, tensor.detach()
     lying = without_sums(tensor.placements)
     held = tensor if lying == tensor.placements else tensor.redistribute(placements=lying)
-    begins, lengths = [0] * tensor.ndim, [*tensor.shape]
-    for k, placement in enumerate(lying):
-        if placement.is_shard():
-            dim: int = placement.dim  # type: ignore[attr-defined]
-            mesh = tensor.device_mesh
-            start, stop = bounds(lengths[dim], mesh.size(k), mesh.get_local_rank(k))
-            begins[dim], lengths[dim] = begins[dim] + start, stop - start
+    begins, _ = block(tensor.shape, tensor.device_mesh, lying)
     return tuple(begins), held.to_local().detach()

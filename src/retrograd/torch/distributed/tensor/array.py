@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ..device_mesh import DeviceMesh
 
-__all__ = ["Distributed", "bounds", "cut"]
+__all__ = ["Distributed", "block", "bounds", "cut"]
 
 # Functions that ask for the memory or dtype, that take any array for its shape and dtype, and that
 # work element by element.
@@ -124,7 +124,8 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
             name, call = "add" if placement.reduce_op == "sum" else "mean", "a partial tensor"
             return world.all_reduce(call, local, name, False)
         assert isinstance(placement, Shard)
-        dim, length = placement.dim, self._length(now, k)
+        dim = placement.dim
+        length = block(self.shape, self.mesh, now[:k])[1][dim]
         parts = [bounds(length, world.size, n) for n in range(world.size)]
         most = parts[0][1] - parts[0][0]
         padded = np.zeros((*local.shape[:dim], most, *local.shape[dim + 1 :]), local.dtype)
@@ -137,23 +138,12 @@ class Distributed(StandIn, NDArrayOperatorsMixin):
         """What a rank has of the whole along dimension `k` of the mesh."""
         number, size = self.mesh.get_local_rank(k), self.mesh.size(k)
         if isinstance(placement, Shard):
-            start, stop = bounds(self._length(now, k, placement), size, number)
+            length = block(self.shape, self.mesh, now[:k])[1][placement.dim]
+            start, stop = bounds(length, size, number)
             return local[(slice(None),) * placement.dim + (slice(start, stop),)].copy()
         if isinstance(placement, Partial) and placement.reduce_op == "sum" and number:
             return np.zeros_like(local)  # the first rank has the whole summand
         return local
-
-    def _length(self, now: list[Any], k: int, placement: Any = None) -> int:
-        """How long the dimension that is cut at `k` is before that."""
-        dim: int = (placement or now[k]).dim
-        length: int = self.shape[dim]
-        for earlier in range(k):
-            if now[earlier].is_shard(dim):
-                start, stop = bounds(
-                    length, self.mesh.size(earlier), self.mesh.get_local_rank(earlier)
-                )
-                length = stop - start
-        return length
 
     # -- functions -----------------------------------------------------------------------------
 
@@ -329,6 +319,19 @@ def bounds(length: int, count: int, number: int) -> tuple[int, int]:
     """Where part `number` of `count` starts and stops, as `chunk` cuts."""
     step = -(-length // count)
     return min(number * step, length), min((number + 1) * step, length)
+
+
+def block(
+    shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
+) -> tuple[list[int], list[int]]:
+    """Where what this rank has of an array begins in the whole, and how long that is."""
+    begins, lengths = [0] * len(shape), [*shape]
+    for k, placement in enumerate(placements):
+        if isinstance(placement, Shard):
+            dim = placement.dim
+            start, stop = bounds(lengths[dim], mesh.size(k), mesh.get_local_rank(k))
+            begins[dim], lengths[dim] = begins[dim] + start, stop - start
+    return begins, lengths
 
 
 def cut(array: Any, mesh: DeviceMesh, placements: Sequence[Placement]) -> Distributed:
