@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import pytest
 
 import retrograd as rg
 from retrograd.torch.distributed import autograd, rpc
-from retrograd.torch.distributed.elastic.multiprocessing.errors import record
 from retrograd.torch.distributed.optim import ZeroRedundancyOptimizer
 
 from .together import together, values
@@ -101,20 +99,6 @@ def test_nothing_crosses_to_other_processes_by_calls():
     with pytest.raises(RuntimeError, match=r"distributed\.autograd\.context"), autograd.context():
         pass
     assert not rpc.is_available()
-
-
-def test_errors_are_written_where_a_launcher_looks(tmp_path, monkeypatch):
-    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
-
-    @record
-    def main():
-        raise ValueError("too small")
-
-    with pytest.raises(ValueError, match="too small"):
-        main()
-    said = json.loads((tmp_path / "error.json").read_text())["message"]
-    assert said["message"] == "ValueError: too small"
-    assert "in main" in said["extraInfo"]["py_callstack"]
 
 
 def test_libraries_find_modules_by_all_their_names():

@@ -1,5 +1,5 @@
 """Hooks by which `DistributedDataParallel` exchanges gradients otherwise than by their mean."""
 
-from . import default_hooks, powerSGD_hook
+from . import default_hooks
 
-__all__ = ["default_hooks", "powerSGD_hook"]
+__all__ = ["default_hooks"]

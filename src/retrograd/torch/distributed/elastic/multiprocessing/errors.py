@@ -1,49 +1,19 @@
-"""Errors of processes that a launcher started, in files that it names."""
+"""Errors of processes that a launcher started."""
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import time
-import traceback
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import TypeVar
 
 __all__ = ["record"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F")
 
 
-def record(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose exceptions are also written to the file TORCHELASTIC_ERROR_FILE.
-
-    Where the environment does not name one, nothing is written. What is written is JSON: the error,
-    its traceback and the time in seconds.
+def record(function: F) -> F:
+    """The function as it is: the launcher shows the error that a process writes to stderr.
 
     >>> from retrograd.distributed.elastic.multiprocessing.errors import record
     >>> record(len)([1, 2])
     2
     """
-
-    @functools.wraps(function)
-    def recorded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if path := os.environ.get("TORCHELASTIC_ERROR_FILE"):
-                said: dict[str, Any] = {
-                    "message": f"{type(error).__name__}: {error}",
-                    "extraInfo": {
-                        "py_callstack": traceback.format_exc(),
-                        "timestamp": str(int(time.time())),
-                    },
-                }
-                with open(path, "w") as file:
-                    json.dump({"message": said}, file)
-            raise
-
-    return recorded
+    return function
