@@ -16,10 +16,19 @@ from retrograd.kernels import library
 providers.load_families()
 
 
-def pytest_collection_finish():
-    """Leave the tests themselves, some hundred thousand objects, out of every later collection."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Leave the tests themselves, some hundred thousand objects, out of every search for garbage.
+
+    While they are made, each search would go through all that there are.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
