@@ -20,7 +20,7 @@ WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventi
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
 	docs/make_*.py docs/installation.md docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
 
-.PHONY: demo demo-distributed picture test test-core sanitize bench fuzz mutants lint docs release clean
+.PHONY: demo demo-distributed picture test test-core sanitize bench fuzz mutants lint docs site release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -85,6 +85,9 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py
 	$(BIN)/python docs/make_readme.py
+	$(MAKE) site
+
+site: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 
 # The files of a release in dist/, each tried in an environment of its own: RELEASING.md.
