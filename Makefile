@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+PYTEST = $(abspath $(BIN))/python -m pytest -n $(WORKERS) --dist worksteal
 # What is tested once more without the hot path in C.
 IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py tests/laws/test_strides.py \
 	tests/torch/masked tests/torch/nested tests/torch/sparse
@@ -20,7 +21,8 @@ WHOLE := tests/test_benchmarks.py tests/test_complex_page.py tests/test_conventi
 	tests/test_providers.py tests/test_readme.py tests/test_site.py tests/test_structure.py tests/test_stubs.py tests/data/typing \
 	docs/make_*.py docs/installation.md docs/interop.md docs/programs.md docs/tutorials/from-pytorch.md
 
-.PHONY: demo demo-distributed picture test test-core sanitize bench fuzz mutants lint docs site release clean
+.PHONY: demo demo-distributed picture test test-laws test-rest test-python test-uncompiled test-core sanitize \
+	bench fuzz mutants lint docs site release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -33,17 +35,27 @@ demo-distributed: $(VENV)/.demo $(VENV)/.distributed
 picture: demo
 	cp demo/picture.jpg docs/demo.jpg
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
-	RETROGRAD_COMPILE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNCOMPILED)
+# The whole suite: laws, which are half of it, and the rest; then what is tested once more.
+test: test-laws test-rest test-python test-uncompiled
+
+test-laws: $(VENV)/.test
+	$(PYTEST) tests/laws
+
+test-rest: $(VENV)/.test
+	$(PYTEST) --ignore=tests/laws
+
+test-python: $(VENV)/.test
+	RETROGRAD_NATIVE=0 $(PYTEST) $(IN_PYTHON)
+
+test-uncompiled: $(VENV)/.test
+	RETROGRAD_COMPILE=0 $(PYTEST) $(UNCOMPILED)
 
 # The engine and training in a copy of the tree without PyTorch's world; CORE names fewer tests.
 test-core: $(VENV)/.test
 	copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
 	{ git ls-files -co --exclude-standard --deduplicate -- . $(patsubst %,':!%',$(WORLD) $(WHOLE)); \
 		find src -name "*.so"; } | tar -c -T - | tar -x -C "$$copy" && cd "$$copy" && \
-	PYTHONPATH="$$copy/src" $(abspath $(BIN))/python -m pytest -n $(WORKERS) --dist worksteal $(CORE)
+	PYTHONPATH="$$copy/src" $(PYTEST) $(CORE)
 
 # The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=300 lets threads meet for minutes;
 # TESTS names tests other than the engine's and those that compare C with Python.
