@@ -28,23 +28,23 @@ Ends = list[tuple[list[Name], float]]  # what is in each box of a line, and wher
 
 PATHS = {path.relative_to(ROOT).with_suffix("").parts: path for path in sorted(ROOT.rglob("*.py"))}
 FILES = {tuple(p for p in parts if p != "__init__"): path for parts, path in PATHS.items()}
-TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 FOLDERS = {parts[:n] for parts in PATHS for n in range(len(parts))}  # some have no file of theirs
 
 
-def imported(name: Name) -> set[Name]:
-    """The modules of the package that a module imports."""
-    found = set()
+def read(name: Name) -> tuple[str, set[Name]]:
+    """The first line of a module, and the modules of the package that it imports."""
+    found, tree = set(), ast.parse(FILES[name].read_text())
     package = name if name in FOLDERS else name[:-1]
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             outer = package[: len(package) - node.level + 1]
             base = (*outer, *(node.module.split(".") if node.module else ()))
             found |= {(*base, a.name) if (*base, a.name) in FILES else base for a in node.names}
-    return found
+    return (ast.get_docstring(tree) or "").partition("\n")[0], found
 
 
-IMPORTS = {name: imported(name) for name in FILES}
+READ = {name: read(name) for name in FILES}
+IMPORTS = {name: found for name, (_, found) in READ.items()}
 
 
 def below(folder: Name) -> dict[Name, set[Name]]:
@@ -95,8 +95,7 @@ def box(names: list[Name], width: float) -> tuple[float, str]:
     folder = names[0]
     if folder not in FOLDERS:
         return text(" · ".join(name[-1] for name in names), width)
-    said = ast.get_docstring(TREES[folder]) if folder in TREES else None
-    about = (said or "").partition("\n")[0]
+    about = READ[folder][0] if folder in READ else ""
     head = [text(folder[-1], width, "title"), text(about, width, "about"), (GAP / 2, "")]
     if any(name in FOLDERS for row in rows(folder) for name in row):
         return column([*head, stack(folder, width)])
