@@ -76,6 +76,42 @@ def classifier():
     return training(model, optim.SGD(model.parameters(), lr=0.1), classified, labelled(5, 4))
 
 
+def weighted(**options):
+    """A classifier with a loss whose samples have shares, and how it makes labels."""
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+    model.register_buffer("share", rg.tensor([0.2, 1.0, 3.0]))
+
+    def loss(model, x, y):
+        return F.cross_entropy(model(x), y, model.share, **options)
+
+    return training(model, optim.SGD(model.parameters(), lr=0.1), loss, labelled(5, 4))
+
+
+@program
+def classifier_with_weights():
+    return weighted()
+
+
+@program
+def classifier_that_ignores_a_class():
+    return weighted(ignore_index=1, reduction="sum")
+
+
+@program
+def classifier_with_smooth_labels():
+    return weighted(ignore_index=1, label_smoothing=0.1)
+
+
+@program
+def classifier_with_padding():
+    model = nn.Linear(4, 3)
+
+    def arguments():
+        return rg.randn(5, 4), rg.cat([rg.tensor([-100, 2]), rg.randint(0, 3, (3,))])
+
+    return training(model, optim.SGD(model.parameters(), lr=0.1), classified, arguments)
+
+
 @program
 def batch_norm():
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))

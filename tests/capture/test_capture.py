@@ -24,7 +24,9 @@ pytestmark = pytest.mark.skipif(not NATIVE, reason="needs llvmlite and the parts
 
 CALLS = 4
 # Where eager computes in loops of its own, which nobody takes who watches calls.
-OWN_LOOPS = {"batch_norm", "classifier", "complex_network", "convolution", "dropout"}
+OWN_LOOPS = {"batch_norm", "classifier", "complex_network", "convolution", "dropout",
+             "classifier_with_weights", "classifier_that_ignores_a_class",
+             "classifier_with_padding"}  # fmt: skip
 
 
 @pytest.fixture
@@ -627,3 +629,21 @@ def test_the_derivative_of_cross_entropy_has_what_the_loss_computed(monkeypatch,
         F.cross_entropy(other, target).backward()
         np.testing.assert_array_equal(logits.grad.numpy(), other.grad.numpy())
     assert step.compiled.reasons == []
+
+
+@pytest.mark.parametrize("options", [{}, {"ignore_index": 1}, {"reduction": "sum"}])
+@pytest.mark.parametrize("weight", [None, rg.tensor([0.5, 2.0, 0.0])])
+def test_a_loss_finds_what_targets_count_in_each_call(weight, options):
+    logits = rg.tensor([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0], [-1.0, 0.2, 0.1]])
+    step = rg.compile(lambda x, y: F.cross_entropy(x, y, weight, **options), fullgraph=True)
+    ignored = options.get("ignore_index", -100)
+    targets = [[ignored, 2, 0], [0, 0, 2], [ignored] * 3, [ignored, ignored, 2], [2, ignored, 0]]
+    for target in map(rg.tensor, targets):
+        found, expected = (logits.clone().requires_grad_() for _ in range(2))
+        a, b = step(found, target), F.cross_entropy(expected, target, weight, **options)
+        a.backward()
+        b.backward()
+        compared(a.detach(), b.detach(), exact=False)
+        compared(found.grad, expected.grad, exact=False)
+    with pytest.raises(IndexError, match="Target 7 is out of bounds"):
+        step(logits, rg.tensor([0, 7, 2]))

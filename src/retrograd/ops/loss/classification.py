@@ -18,7 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import has_memory, is_seen, known_true, table, zeros
+from ...kernels.allocation import has_memory, is_numpy, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_constant, check_floating
@@ -84,26 +84,28 @@ def shares(
 ) -> tuple[Any, Any, Any]:
     """The indices with ignored ones as 0, the share of each (None: all 1), and the shares' sum.
 
-    The sum is a number, or a tensor where `target` is not NumPy's. Raises IndexError for an index
-    that is no class.
+    The sum is a number, or a tensor where `target` is traced or not NumPy's. Raises IndexError for
+    an index that is no class.
     """
-    seen = is_seen(target)
     unsigned = target.view(np.uint64 if target.itemsize == 8 else np.uint8)
-    few = known_true(unsigned.max(initial=0) < classes)  # a negative index is among the highest
-    if few and not 0 <= ignore_index < classes:
+    count = not 0 <= ignore_index < classes  # and then a negative index is among the highest
+    if count and known_true(unsigned.max(initial=0) < classes):
         if weight is None:
             return target, None, float(target.size)
-        share = weight[target]
-        return target, share, float(share.sum())
-    valid = target != ignore_index
-    if seen and (wrong := target[valid & ((target < 0) | (target >= classes))]).size:
-        raise IndexError(
-            f"Target {wrong[0]} is out of bounds. Classes count from 0 to {classes - 1}, for the "
-            f"input has {classes} scores: give it more, or number the classes anew"
-        )
-    indices = np.where(valid, target, 0)
-    share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
-    return indices, share, float(share.sum()) if seen else new_tensor(share.sum())
+        indices, share = target, weight[target]
+    else:
+        valid = target != ignore_index
+        wrong = valid & ((target < 0) | (target >= classes))
+        if known_true(wrong.any()):
+            raise IndexError(
+                f"Target {target[wrong][0]} is out of bounds. Classes count from 0 to "
+                f"{classes - 1}, for the input has {classes} scores: give it more, or number the "
+                "classes anew"
+            )
+        indices = np.where(valid, target, 0)
+        share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
+    total = share.sum()
+    return indices, share, float(total) if is_numpy(total) else new_tensor(total)
 
 
 def is_usual(input: Any, target: Any, ignore_index: int) -> bool:
@@ -253,6 +255,7 @@ def cross_entropy(
             input._array.dtype,
         )
         scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
+        scale = scale._array if isinstance(scale, Tensor) else scale
         found = target if indices is target._array else new_tensor(indices)
         return fused_cross_entropy(
             input,

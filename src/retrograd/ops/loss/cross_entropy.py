@@ -76,7 +76,7 @@ def _cross_entropy_derivative(
     out = in_rows(exponentials(input, tops, (factor / totals)[:, None]))
     out.reshape(-1)[places_of(input, target)] -= factor
     if share is not None:
-        out[share[:, 0] == 0] = 0
+        np.copyto(out, 0, where=share == 0)
     return out
 
 
