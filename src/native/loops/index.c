@@ -18,6 +18,7 @@ typedef struct {
     const char *values;
     const int64_t *indices;
     int64_t size, count, width; /* places, indices, bytes or elements of an entry */
+    bool fresh;                 /* whether what is added to starts from zeros */
     _Atomic bool wrong;
 } Places;
 
@@ -91,6 +92,10 @@ copy_elements(void *context, int64_t begin, int64_t end)
     {                                                                                              \
         Places *job = context;                                                                     \
         int64_t width = job->width;                                                                \
+        if (job->fresh) {                                                                          \
+            memset((REAL *)job->out + begin * width, 0,                                            \
+                   (size_t)((end - begin) * width) * sizeof(REAL));                                \
+        }                                                                                          \
         for (int64_t u = 0; u < job->count; u++) {                                                 \
             int64_t place = job->indices[u];                                                       \
             if (place >= begin && place < end) {                                                   \
@@ -218,23 +223,29 @@ scatter_add(PyObject *module, PyObject *args)
     return PyBool_FromLong(there);
 }
 
-/* `add_rows(out, values, indices)`: out[indices[k]] += values[k], rows of elements. Each piece looks
-   through all indices, so there are few. */
+/* Rows of elements, each added to that of `out` at its index. Each piece looks through all indices, so
+   there are few; one with zeros to begin with is written while it is in the cache. */
 static PyObject *
-add_rows(PyObject *module, PyObject *args)
+rows_added(PyObject *args, bool fresh)
 {
     PyArrayObject *out, *values, *indices;
     if (!read_places(args, 2, true, &out, &values, &indices) ||
         PyArray_DIM(out, 1) != PyArray_DIM(values, 1) ||
         PyArray_DIM(values, 0) != PyArray_SIZE(indices)) {
-        return refuse("add_rows");
+        return refuse(fresh ? "sum_rows" : "add_rows");
     }
-    Places job = {
-        PyArray_DATA(out),           PyArray_DATA(values),           PyArray_DATA(indices),
-        .size = PyArray_DIM(out, 0), .count = PyArray_SIZE(indices), .width = PyArray_DIM(out, 1)};
+    Places job = {PyArray_DATA(out),
+                  PyArray_DATA(values),
+                  PyArray_DATA(indices),
+                  .size = PyArray_DIM(out, 0),
+                  .count = PyArray_SIZE(indices),
+                  .width = PyArray_DIM(out, 1),
+                  .fresh = fresh};
+    int64_t wanted = fresh ? PyArray_NBYTES(out) >> 20 : 0;
     int64_t pieces = PyArray_SIZE(values) < (1 << 15) ? 1
                      : job.width < 16                 ? pool_threads
                                                       : 4 * pool_threads;
+    pieces = Py_MAX(pieces, Py_MIN(wanted, job.width / 8));
     bool there;
     Py_BEGIN_ALLOW_THREADS;
     if ((there = all_there(&job, job.count))) {
@@ -243,4 +254,18 @@ add_rows(PyObject *module, PyObject *args)
     }
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(there);
+}
+
+/* `add_rows(out, values, indices)`: out[indices[k]] += values[k]. */
+static PyObject *
+add_rows(PyObject *module, PyObject *args)
+{
+    return rows_added(args, false);
+}
+
+/* `sum_rows(out, values, indices)`: the same, whatever was in `out` before. */
+static PyObject *
+sum_rows(PyObject *module, PyObject *args)
+{
+    return rows_added(args, true);
 }

@@ -110,6 +110,7 @@ static PyMethodDef functions[] = {
     {"gather", gather, METH_VARARGS, NULL},
     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
+    {"sum_rows", sum_rows, METH_VARARGS, NULL},
     {"attention", attention, METH_VARARGS, NULL},
     {"attention_bias", attention_bias, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},

@@ -333,6 +333,10 @@ def scattered_rows(values: Any, places: Any, size: int, onto: Any = None) -> Any
             wide = values[at : at + CHUNK].astype(total.dtype, copy=False)
             total += scattered_rows(wide, places[at : at + CHUNK], size, nothing)
         return total.astype(values.dtype, copy=False)
+    if onto is None and is_numpy(values):
+        out = empty(values, (size, m))
+        if in_c.add_rows(out, values, places, fresh=True):
+            return out
     out = sum_start(values, (size, m), onto, values.dtype)
     if is_traced(out):
         np.add.at(out, places, values)

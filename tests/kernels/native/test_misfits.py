@@ -49,6 +49,7 @@ CALLS = {
     "gather": lambda which: (ones(2, 3), ones(2, 5), np.ones((2, 3), np.int64)),
     "scatter_add": lambda which: (ones(2, 5), ones(2, 3), np.ones((2, 3), np.int64)),
     "add_rows": lambda which: (ones(5, 4), ones(3, 4), np.arange(3)),
+    "sum_rows": lambda which: (ones(5, 4), ones(3, 4), np.arange(3)),
     "attention": lambda which: (
         3, 0.5, which > 0, 0.5, ones(2, 11, 4), ones(2, 1, 4), ones(2, 1, 625, dtype=np.uint32),
         ones(2, 3, 4), ones(2, 3, 2),

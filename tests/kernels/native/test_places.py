@@ -80,6 +80,20 @@ def test_an_index_that_is_not_there_raises_what_numpy_raises():
         sums.scattered_rows(np.random.standard_normal((50, 100)), where, 5)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
+@pytest.mark.parametrize(("rows", "width"), [(9000, 130), (70, 9000), (50000, 40), (40, 60)])
+def test_rows_are_added_to_zeros_and_to_what_is_there(dtype, rows, width):
+    values = np.random.standard_normal((60, width)).astype(dtype)
+    where = np.random.randint(0, rows, 60)
+    where[7:9] = where[3]
+    start = np.random.standard_normal((rows, width)).astype(dtype)
+    for onto in (None, start):
+        expected = np.zeros_like(start) if onto is None else onto.copy()
+        np.add.at(expected, where, values)
+        sums.scattered_rows(values + 1, where, rows)  # memory that is taken again has numbers
+        np.testing.assert_array_equal(sums.scattered_rows(values, where, rows, onto), expected)
+
+
 def test_elements_of_each_row_are_gathered_and_added_back():
     x = np.random.standard_normal((40, 70))
     where = np.random.randint(0, 70, (40, 60))

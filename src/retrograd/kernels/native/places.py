@@ -78,15 +78,19 @@ def scatter_add(out: Any, values: Any, index: Any, rows: int, each: int) -> bool
     return native.loops.scatter_add(*parts, indices(index))  # type: ignore[no-any-return]
 
 
-def add_rows(out: Any, values: Any, index: Any) -> bool:
-    """Add each row of `values`, (n, m), to the row of `out` that `index` names."""
+def add_rows(out: Any, values: Any, index: Any, fresh: bool = False) -> bool:
+    """Add each row of `values`, (n, m), to the row of `out` that `index` names.
+
+    A `fresh` one is memory as it comes, and written in the same pass.
+    """
     if values.size < LARGE or not plain(out) or values.__class__ is not np.ndarray:
         return False
     if out.dtype.char in "FD":
         pair = values.shape[0], 2 * values.shape[1]
         real = np.ascontiguousarray(values).view(values.real.dtype).reshape(pair)
-        return add_rows(out.view(out.real.dtype), real, index)
+        return add_rows(out.view(out.real.dtype), real, index, fresh)
     if out.dtype.char not in "fd":
         return False
-    found = native.loops.add_rows(out, np.ascontiguousarray(values), indices(index))
+    add = native.loops.sum_rows if fresh else native.loops.add_rows
+    found = add(out, np.ascontiguousarray(values), indices(index))
     return found  # type: ignore[no-any-return]
