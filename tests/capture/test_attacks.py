@@ -161,6 +161,30 @@ def test_a_tensor_and_a_function_in_a_partial_function_are_those_of_each_call(mo
     assert step.compiled.reasons == []
 
 
+@pytest.mark.parametrize("chosen", [
+    lambda model: (p for p in model.parameters()),
+    lambda model: filter(rg.is_tensor, model.parameters()),
+])  # fmt: skip
+def test_an_iterator_of_parameters_has_them_in_each_call(chosen):
+    model = nn.Linear(3, 2)
+
+    def clipped(norm):
+        model.zero_grad()
+        (100 * model(rg.ones(4, 3))).sum().backward()
+        if norm:
+            nn.utils.clip_grad_norm_(chosen(model), 1.0)
+        else:
+            nn.utils.clip_grad_value_(parameters=chosen(model), clip_value=0.5)
+
+    step = rg.compile(clipped)
+    for _ in range(3):
+        step(True)
+        grads = rg.cat([p.grad.flatten() for p in model.parameters()])
+        assert grads.norm().item() == pytest.approx(1.0, rel=1e-4)
+        step(False)
+        assert all(p.grad.max().item() == 0.5 for p in model.parameters())
+
+
 def test_what_an_object_has_is_asked_in_each_call():
     thing = types.SimpleNamespace(other=1)
     step = rg.compile(lambda x: x * 2 if hasattr(thing, "double") else x, fullgraph=True)

@@ -576,6 +576,8 @@ class Recording(Watcher):
             return type(value)([self.handed(v) for v in value])
         if type(value) is dict:
             return {key: self.handed(v) for key, v in value.items()}
+        if hasattr(value, "__next__"):  # a replay would find it at its end
+            self.stop(f"a {type(value).__name__} is given to a call that is made again")
         return value
 
 

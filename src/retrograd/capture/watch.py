@@ -690,6 +690,7 @@ class Watch:
             return self.of_optimizer(function, owner, args, options, lasting)
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
         if name in ("clip_grad_norm_", "clip_grad_value_"):
+            args = [self.run(list, v) if isinstance(v, LAZY) else v for v in args]
             return self.recording.again(function, args, options)
         if name == "zero_grad":
             return self.recording.again(function, args, options, lasting=False)
