@@ -62,14 +62,14 @@ def compared(found, expected, exact):
     assert history(found) == history(expected)
 
 
-def run_both(make, exact):
+def run_both(make, exact, calls=CALLS):
     """The compiled function, after calls beside the eager one with the same draws."""
     rg.manual_seed(1)
     eager, arguments, changed = make()
     rg.manual_seed(1)
     step, _, changed_too = make()
     compiled = rg.compile(step)
-    for number in range(CALLS):
+    for number in range(calls):
         rg.manual_seed(100 + number)
         given = arguments()
         copies = [t.clone() for t in given]

@@ -74,9 +74,10 @@ def compile(
 
     A step of training, with `zero_grad`, `backward` and an optimizer's `step`, becomes one native
     function and what it calls. It is recorded anew for other shapes, dtypes, strides, modes,
-    globals and attributes that it reads, `recompile_limit` times at most (8 if None). What cannot
-    be recorded runs as it is: the results are those of the function, within rounding, and
-    `capture.explain` says why. With `fullgraph` that raises RuntimeError, after the call was made.
+    globals and attributes that it reads, `recompile_limit` times at most; if that is None, 8 times,
+    and for up to 64 sizes, those beyond the eighth once they are met often. What cannot be recorded
+    runs as it is: the results are those of the function, within rounding, and `capture.explain`
+    says why. With `fullgraph` that raises RuntimeError, after the call was made.
     Needs `llvmlite` and the parts in C, without which the function runs as it is: a warning says so
     once, unless the environment has switched them off. A module becomes one that shows its
     attributes, whose only child it is, `_orig_mod`. Whatever else is no Python function is given

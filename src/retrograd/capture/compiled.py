@@ -83,6 +83,7 @@ class Compiled:
     def __init__(self, function: Any, fullgraph: bool = False, most: int | None = None) -> None:
         self.function, self.fullgraph = function, fullgraph
         self.most = most  # recordings, if not as many as usual; 0: the function runs as it is
+        self.forms: dict[Any, Any] = {}  # of loops
         self.waiting = Recent()  # sizes that are not recorded, and how often they were met
         self.called = False
         self.others: list[Variant] | None = None  # while `explain` calls: those from before
@@ -134,6 +135,7 @@ class Compiled:
         """Forget all recordings."""
         self.variants.clear()
         self.reasons.clear()
+        self.forms.clear()
         self.waiting.clear()
         self.called = False
 
@@ -208,9 +210,8 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                replay, listing, kinds = calm(
-                    program, recording, result, pasts, setting.native, self.others is not None
-                )
+                given = recording, result, pasts, setting.native, self.forms
+                replay, listing, kinds = calm(program, *given, self.others is not None)
             except Unclear as error:
                 reason = str(error)
         if reason is None:

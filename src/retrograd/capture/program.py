@@ -46,7 +46,12 @@ class Unclear(Exception):  # noqa: N818 (no error)
 
 
 def program(
-    recording: Recording, result: Any, pasts: list[Past], compiled: bool, timed: bool = False
+    recording: Recording,
+    result: Any,
+    pasts: list[Past],
+    compiled: bool,
+    forms: dict[Any, Any],
+    timed: bool = False,
 ) -> tuple[Any, Listing, list[Captured]]:
     """The function `replay(args, kwargs)` that does what was recorded; and what that is, `timed` or
     not.
@@ -54,9 +59,9 @@ def program(
     Third, the kinds of the nodes that results have, one for each of `pasts`.
 
     Raises Unclear where there is none, or where it would be no quicker than the function: where
-    nothing of it is native, if it is to be `compiled`.
+    nothing of it is native, if it is to be `compiled`. `forms` are those of older recordings.
     """
-    writer = Writer(recording, pasts, compiled)
+    writer = Writer(recording, pasts, compiled, forms)
     while True:
         try:
             text = writer.text(result)
@@ -66,6 +71,8 @@ def program(
     calls = sum(isinstance(step, Call) for step in recording.steps)
     if compiled and calls and not (writer.loops or writer.shapes or writer.gains):
         raise Unclear(f"none of {calls} calls on arrays has native code")
+    if compiled:
+        writer.forms.keep()
     names = writer.names
     exec(compile(text, "<a recorded function>", "exec"), names)
     for number, kind in enumerate(writer.kinds):
@@ -105,7 +112,9 @@ def new(slot: int, tensor: Tensor) -> str:
 class Writer:
     """Writes the text of a replay."""
 
-    def __init__(self, recording: Recording, pasts: list[Past], compiled: bool) -> None:
+    def __init__(
+        self, recording: Recording, pasts: list[Past], compiled: bool, forms: dict[Any, Any]
+    ) -> None:
         self.recording, self.pasts, self.compiled = recording, pasts, compiled
         self.kinds = [*map(Captured, pasts)]
         backward = sum(len(past.steps) for past in pasts)
@@ -126,6 +135,7 @@ class Writer:
         self.rows: dict[str, tuple[list[Row], Any]] = {}  # of lines of the text; and what they run
         self.gains = 0  # steps that nobody needs
         if compiled:
+            self.forms = native.Forms(forms)
             self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
             for step in recording.steps:
                 lowered = self.lowering.lowered(step)
@@ -342,10 +352,10 @@ class Writer:
             arrays.append(f"v{number}")
             facts.append((array, storage in written))
             placed[storage] = (len(arrays), -self.lowering.outer(number).offset)
-        table = Table(calls, placed)
+        table = Table(calls, placed, self.forms)
         fixed = [self.name(table.calls), str(table.arena), self.name(native.layout(facts))]
         call = f"run_steps({', '.join([*fixed, *arrays])})"
-        self.rows[call] = table.rows, (table, facts, arrays)
+        self.rows[call] = [row for row, _ in table.rows], (table, facts, arrays)
         lines = [*before, call, *[self.step(step) for step in again]]
         for step in again:
             takes |= set(step.reads) - made

@@ -85,13 +85,15 @@ class Clock:
         arena, copies = np.empty(table.arena, np.uint8), Copies(self.recording.arrays)
         given = [*[eval(name, self.names, copies) for name in arrays], arena]
         layout = native.layout([*facts, (arena, True)])
-        words, at = np.frombuffer(table.calls, np.int64), 0
-        times: dict[int, float] = {}  # of kinds of loops
+        words, at = np.array(memoryview(table.calls).cast("q")), 0
+        times: dict[Any, float] = {}  # of kinds of loops
         found: list[float] = []
-        while at < len(words):
-            kind, end = int(words[at]), at + 2 + 2 * int(words[at + 1])
+        for _, parts in table.rows:
+            end = at + 2 + 2 * int(words[at + 1])
             call = words[at:end].copy()
-            call[2::2][call[2::2] == 0] = len(given)  # the arena
+            kind = call[0], *call[2 + 2 * parts :]  # the function, and its sizes
+            bases = call[2 : 2 + 2 * parts : 2]
+            bases[bases == 0] = len(given)  # the arena
             turns = 1 if kind in times else TURNS
             run = partial(in_c.run_steps, call.tobytes() * turns, 0, layout)
             if kind in times:

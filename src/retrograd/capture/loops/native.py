@@ -8,6 +8,15 @@ function is built once for all recordings that have such a loop, whatever else i
 A function `int loop(char **bases, const int64_t *places)` is given, for each part, a number of a
 base and an offset. Base 0 is the arena, the others are arrays. `rolling` writes the table. The
 function gives 0, or not 0 where an index was out of range: nothing is read or written there.
+
+NOTE [Open sizes]
+1. A recording may have a loop that an older one of the same function has with other sizes, strides
+   or numbers. Then those that differ are open: the table gives them, after the places of parts. So
+   the third size of a batch, and all that follow, need no new code.
+2. Which they are is found by comparing the two loops, whatever made them differ. A loop in which
+   sizes differ by several factors is one of its own: two loops that are alike by chance.
+3. An open size may be any: no code is chosen by what it is, and dimensions are joined and operands
+   broadcast before loops are compared.
 """
 
 from __future__ import annotations
@@ -15,8 +24,11 @@ from __future__ import annotations
 import hashlib
 import itertools
 import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -29,7 +41,7 @@ from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
-__all__ = ["apart", "can", "function", "layout", "may_fail"]
+__all__ = ["Forms", "apart", "can", "layout", "may_fail"]
 
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
@@ -64,10 +76,91 @@ def layout(arrays: Any) -> bytes:
     return struct.pack(f"{len(facts)}q", *facts)
 
 
-def function(kind: Any) -> int:
-    """Where the function of a kind of loop is."""
-    found: int = machine.address(code, kind, SOURCE, unrolled=False)
-    return found
+@dataclass(frozen=True)
+class Open:
+    """A size, a stride or a number that the table gives; as a size, more than any that is known."""
+
+    place: int
+
+    def __gt__(self, other: int) -> bool:
+        return True
+
+    def __le__(self, other: int) -> bool:
+        return False
+
+
+def with_values(item: Any, at: Callable[[Any], Any]) -> Any:
+    """A loop or group with `at(value)` in place of each size, stride and floating number."""
+
+    @cache
+    def of_part(x: Part) -> Part:
+        return x._replace(shape=tuple(map(at, x.shape)), strides=tuple(map(at, x.strides)))
+
+    def of_number(x: Any) -> Any:
+        return Number(at(x.text), x.dtype) if x.dtype.kind == "f" else x
+
+    return with_parts(item, of_part, of_number)
+
+
+class Form(NamedTuple):
+    """Loops that have one function: their values, but for those at places that are `free`."""
+
+    values: list[Any]
+    free: list[int]
+    address: int
+
+    def differs(self, values: list[Any]) -> list[int]:
+        """Where values are others that may not be."""
+        pairs = enumerate(zip(self.values, values, strict=True))
+        return [i for i, (a, b) in pairs if a != b and i not in self.free]
+
+
+class Forms:
+    """The forms of the loops of a recording, and of `older` ones: NOTE [Open sizes]."""
+
+    def __init__(self, older: dict[Any, list[Form]]) -> None:
+        self.older = older  # by all but their values
+        self.newer: dict[Any, list[Form]] = {}
+
+    def keep(self) -> None:
+        """Let the recordings to come know those of this one."""
+        for kind, forms in self.newer.items():
+            self.older[kind] = self.older.get(kind, []) + forms
+
+    def found(self, item: Any) -> tuple[int, list[int]]:
+        """Where the function of a kind of loop is, and what the table gives it beside parts."""
+        values: list[Any] = []
+        kind = with_values(item, values.append)
+        older, newer = self.older.get(kind, []), self.newer.setdefault(kind, [])
+        form = next((each for each in (*older, *newer) if not each.differs(values)), None)
+        if form is None:
+            likely = [each for each in older if one_factor(each.values, values)]
+            nearest = min(likely, key=lambda each: len(each.differs(values)), default=None)
+            free = [*nearest.free, *nearest.differs(values)] if nearest else []
+            left = itertools.count()
+
+            def opened(value: Any) -> Any:
+                place = next(left)
+                return Open(free.index(place)) if place in free else value
+
+            found = machine.address(code, with_values(item, opened), SOURCE, unrolled=False)
+            form = Form(values, free, found)
+            newer.append(form)
+        return form.address, [word(values[place]) for place in form.free]
+
+
+def one_factor(before: list[Any], after: list[Any]) -> bool:
+    """Whether the sizes and strides that differ do so by one factor."""
+    pairs = zip(before, after, strict=True)
+    sizes = [(a, b) for a, b in pairs if a != b and isinstance(a, int)]
+    return all(a * sizes[0][1] == b * sizes[0][0] for a, b in sizes)
+
+
+def word(value: Any) -> int:
+    """A value as one of the table's."""
+    if isinstance(value, int):
+        return value
+    return int(struct.unpack("q", struct.pack("d", float(value)))[0])
 
 
 def code(kind: Any, source: str, name: str) -> str:
@@ -78,7 +171,7 @@ def code(kind: Any, source: str, name: str) -> str:
 def apart(item: Any) -> tuple[Any, list[Part]]:
     """A loop or group whose parts are arguments, by numbers; and the parts that they are.
 
-    The numbers of parts in registers follow on them.
+    The numbers of parts in registers follow on them. Dimensions are as few as they can be.
     """
     parts = item.parts
     known = {part: number for number, part in enumerate(parts)}
@@ -89,7 +182,49 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
         number = known.setdefault(part, len(known)) if is_group else next(numbers)
         return Part(number, 0, *part[2:])
 
-    return with_parts(item, at), parts
+    return joined(with_parts(item, at)), parts
+
+
+def joined(item: Any) -> Any:
+    """A loop or group of no more dimensions than it needs, to which its operands are broadcast."""
+    if item.kind in ("reduce", "first"):
+        return reduced(item)
+    if item.kind in ("gather", "scatter"):
+        return item
+    last = 2 if item.kind == "matmul" else 0
+    parts, out = item.parts, item.loops[0].out if isinstance(item, Group) else item.out
+    lead = out.shape[: len(out.shape) - last]
+    strides = [broadcast(p, (*lead, *p.shape[len(p.shape) - last :])) for p in parts]
+    lead, steps = collapsed(lead, [s[: len(lead)] for s in strides])
+    made = {
+        p: p._replace(shape=lead + p.shape[len(p.shape) - last :], strides=own + s[len(s) - last :])
+        for p, s, own in zip(parts, strides, steps, strict=True)
+    }  # fmt: skip
+    return with_parts(item, lambda p: made.get(p) or p._replace(shape=lead, strides=()))
+
+
+def reduced(loop: Loop) -> Loop:
+    """A reduction whose operand has the dimensions of the result, and then those that go."""
+    out, (x,) = loop.out, loop.operands
+    kept = [d for d in range(len(x.shape)) if d not in loop.axes]
+    if len(out.shape) == len(x.shape):
+        towards = [out.strides[d] for d in kept]
+    elif len(out.shape) == len(kept):
+        towards = list(out.strides)
+    else:
+        towards = [0] * len(kept)
+    along = tuple([x.shape[d] for d in loop.axes])
+    steps = tuple([x.strides[d] for d in loop.axes])
+    if loop.kind == "reduce":  # else the order of elements counts
+        along, (steps,) = collapsed(along, [steps])
+    shape, (towards, rows) = collapsed(
+        [x.shape[d] for d in kept], [towards, [x.strides[d] for d in kept]]
+    )
+    return loop._replace(
+        out=out._replace(shape=shape, strides=towards),
+        operands=(x._replace(shape=shape + along, strides=rows + steps),),
+        axes=tuple(range(len(shape), len(shape) + len(along))),
+    )
 
 
 class Emission:
@@ -105,6 +240,8 @@ class Emission:
         self.ordered = may_fail(loop)  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.starts = [self.start(part) for part in range(len(loop.parts))]
+        self.open: dict[Open, Any] = {}
+        with_values(loop, partial(self.enter, 2 * len(loop.parts)))
         self.b.ret(getattr(self, loop.kind)(loop) or STATUS(0))
         return parallel(self.module, self.innermost)
 
@@ -118,16 +255,27 @@ class Emission:
         found = self.b.load(self.b.gep(bases, [base], source_etype=POINTER), typ=POINTER)
         return self.b.gep(found, [offset], source_etype=BYTE)
 
+    def enter(self, first: int, value: Any) -> None:
+        """Read an open value, the table having the first of them there."""
+        if isinstance(value, Open):
+            at = [LONG(first + value.place)]
+            place = self.b.gep(self.function.args[1], at, source_etype=LONG)
+            self.open[value] = self.b.load(place, typ=LONG)
+
+    def long(self, value: Any) -> Any:
+        """A size, a stride or an index."""
+        return LONG(value) if isinstance(value, int) else self.open.get(value, value)
+
     # -- memory ----------------------------------------------------------------------------------
 
     def at(self, part: Part, index: Any) -> Any:
         """The address of an element: `index` has a value and a stride for each dimension."""
         fixed, place = part.offset, None
         for i, stride in index:
-            if isinstance(i, int):
+            if isinstance(i, int) and isinstance(stride, int):
                 fixed += i * stride
-            elif stride:
-                step = self.b.mul(i, LONG(stride))
+            elif i != 0 and stride != 0:
+                step = self.b.mul(self.long(i), self.long(stride))
                 place = step if place is None else self.b.add(place, step)
         start = self.b.gep(self.starts[part.storage], [LONG(fixed)], source_etype=BYTE)
         return start if place is None else self.b.gep(start, [place], source_etype=BYTE)
@@ -135,7 +283,10 @@ class Emission:
     def load(self, part: Any, index: Any, lanes: int = 0) -> Any:
         """An element, or some of them side by side."""
         if isinstance(part, Number):
-            return constant(self.b, part.text, part.dtype)
+            if not isinstance(part.text, Open):
+                return constant(self.b, part.text, part.dtype)
+            held = self.b.bitcast(self.open[part.text], ir.DoubleType())
+            return convert(Value(self.b, held, np.dtype(np.float64)), part.dtype)
         address = self.at(part, index)
         if part.dtype.kind == "c":
             half = np.dtype(f"f{part.dtype.itemsize // 2}")
@@ -161,7 +312,7 @@ class Emission:
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def loop(self, count: int, each: Any, start: Any = ()) -> Any:
+    def loop(self, count: Any, each: Any, start: Any = ()) -> Any:
         """Do something for each index below `count`, carrying values; what they are in the end."""
         if count == 1:
             return each(0, list(start))
@@ -182,7 +333,7 @@ class Emission:
         index.add_incoming(after, self.b.block)
         for phi, value in zip(carried, found or (), strict=True):
             phi.add_incoming(value, self.b.block)
-        more = self.b.icmp_signed("<", after, LONG(count))
+        more = self.b.icmp_signed("<", after, self.long(count))
         branch = self.b.cbranch(more, block, end)
         if self.b.block is block and not start and not self.ordered:
             self.innermost.append(Innermost(before, block, branch))
@@ -200,20 +351,17 @@ class Emission:
     def map(self, loop: Loop) -> None:
         """A function of each element."""
         out, operands = loop.out, loop.operands
-        every = [out, *operands]
-        strides = [broadcast(p, out.shape) for p in every]
-        shape, strides = collapsed(out.shape, strides)
+        strides = [broadcast(p, out.shape) for p in (out, *operands)]
 
         def each(indices: Any) -> None:
             values = [self.load(p, i) for p, i in zip(operands, indices[1:], strict=True)]
             self.store(out, indices[0], computed(loop, values))
 
-        self.nest(shape, strides, each)
+        self.nest(out.shape, strides, each)
 
     def group(self, group: Group) -> None:
         """Functions of each element, one after the other."""
-        parts, whole = group.parts, group.loops[0].out.shape
-        shape, strides = collapsed(whole, [broadcast(p, whole) for p in parts])
+        parts = group.parts
 
         def each(indices: Any) -> None:
             places = dict(zip(parts, indices, strict=True))
@@ -231,7 +379,7 @@ class Emission:
                 if stored:
                     self.store(loop.out, places[loop.out], known[loop.out])
 
-        self.nest(shape, strides, each)
+        self.nest(group.loops[0].out.shape, [p.strides for p in parts], each)
 
     def reduce(self, loop: Loop) -> None:
         """A sum, a product, a maximum, a minimum, all or any along axes."""
@@ -272,34 +420,17 @@ class Emission:
             found = self.carry(along, steps, better, [start.ir, LONG(0), LONG(0)])
             self.store(out, place, convert(Value(self.b, found[1], np.dtype(np.int64)), out.dtype))
 
-        self.rows(loop, each, False)
+        self.rows(loop, each)
 
-    def rows(self, loop: Loop, do: Any, join: bool = True) -> None:
+    def rows(self, loop: Loop, do: Any) -> None:
         """Do something for each element of a reduction, given its row."""
         out, (x,) = loop.out, loop.operands
-        axes = loop.axes
-        kept = [d for d in range(len(x.shape)) if d not in axes]
-        long = [s for s, n in zip(out.strides, out.shape, strict=True) if n > 1]
-        if len(out.shape) == len(x.shape):
-            towards = [out.strides[d] for d in kept]
-        elif len(out.shape) == len(kept):
-            towards = list(out.strides)
-        else:
-            assert not long
-            towards = [0] * len(kept)
-        shape = tuple([x.shape[d] for d in kept])
-        along = tuple([x.shape[d] for d in axes])
-        steps = [x.strides[d] for d in axes]
-        if join:  # else the order of elements counts
-            (along, (steps,)) = collapsed(along, [tuple(steps)])
-        (shape, (towards, rows)) = collapsed(
-            shape, [tuple(towards), tuple([x.strides[d] for d in kept])]
-        )
+        kept = len(out.shape)
 
         def each(indices: Any) -> None:
-            do(indices[0], indices[1], along, steps)
+            do(*indices, x.shape[kept:], x.strides[kept:])
 
-        self.nest(shape, [towards, rows], each)
+        self.nest(out.shape, [out.strides, x.strides[:kept]], each)
 
     def total(self, function: str, x: Part, row: Any, along: Any, steps: Any, dtype: Any) -> Any:
         """One element of a reduction."""
@@ -405,7 +536,7 @@ class Emission:
 
         def found(part: Part, dim: int, place: Any) -> Any:
             index = self.load(part, list(zip(place, part.strides, strict=True)))
-            size = LONG(x.shape[dim])
+            size = self.long(x.shape[dim])
             number = convert(index, np.dtype(np.int64)).ir
             low = self.b.icmp_signed("<", number, LONG(0))
             number = self.b.select(low, self.b.add(number, size), number)
@@ -436,8 +567,6 @@ class Emission:
     def matmul(self, loop: Loop) -> None:
         """Products of matrices, in stacks."""
         out, (x, y) = loop.out, loop.operands
-        lead = out.shape[:-2]
-        stacks = [(*broadcast(p, (*lead, *p.shape[-2:]))[:-2],) for p in (out, x, y)]
         rows, columns = out.shape[-2:]
         beside = y.strides[-1] == y.dtype.itemsize and out.strides[-1] == out.dtype.itemsize
         one = self.complex_dot if x.dtype.kind == "c" else self.dot
@@ -451,7 +580,7 @@ class Emission:
             else:
                 self.loop(rows, each)
 
-        self.nest(lead, stacks, stack)
+        self.nest(out.shape[:-2], [p.strides[:-2] for p in (out, x, y)], stack)
 
     def row(self, loop: Loop, stack: Any, i: Any) -> None:
         """A row of a product, as a sum of rows."""

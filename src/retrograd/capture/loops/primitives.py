@@ -92,13 +92,15 @@ class Group:
         return list(found)
 
 
-def with_parts(item: Any, at: Callable[[Part], Part]) -> Any:
-    """A loop or group with `at(part)` in place of each of its parts."""
+def with_parts(
+    item: Any, at: Callable[[Part], Part], number: Callable[[Any], Any] | None = None
+) -> Any:
+    """A loop or group with `at(part)` in place of each of its parts, or `number(x)` of numbers."""
     if isinstance(item, Group):
-        return Group(tuple([with_parts(loop, at) for loop in item.loops]), item.stored)
-    kind, function, *parts, operands, dtypes, axes = item
-    out, *parts = [at(x) if isinstance(x, Part) else x for x in (*parts, *operands)]
-    return Loop(kind, function, out, tuple(parts), dtypes, axes)
+        return Group(tuple([with_parts(loop, at, number) for loop in item.loops]), item.stored)
+    out = at(item.out)
+    given = [at(x) if isinstance(x, Part) else number(x) if number else x for x in item.operands]
+    return Loop(item.kind, item.function, out, tuple(given), item.dtypes, item.axes)
 
 
 class Given:

@@ -21,7 +21,7 @@ import numpy as np
 from ..explaining import Row, of_item
 from .grouping import arranged, grouped, living
 from .lowering import Lowered
-from .native import apart, function, may_fail
+from .native import Forms, apart, may_fail
 from .storages import Storage
 
 __all__ = ["Table"]
@@ -68,7 +68,7 @@ class Piece(NamedTuple):
     places: Any  # of the bases in it; offsets follow them
     storages: Any  # to which these belong, by number; the last one is the piece's own
     size: int  # of that
-    rows: list[Row]
+    rows: list[tuple[Row, int]]
 
 
 class Table:
@@ -77,8 +77,11 @@ class Table:
     `placed` has, for each storage, base and offset, or None for what is between.
     """
 
-    def __init__(self, calls: list[Lowered], placed: dict[Storage, Any]) -> None:
-        self.rows: list[Row] = []  # one for each call of the table
+    def __init__(self, calls: list[Lowered], placed: dict[Storage, Any], forms: Forms) -> None:
+        self.forms = forms
+        self.rows: list[
+            tuple[Row, int]
+        ] = []  # one for each call of the table; how many parts it has
         pieces, known = cut(calls), dict[Any, Piece]()
         shapes = [*enumerate(map(shared, pieces))]
         first = {s: number for number, (_, begins) in reversed(shapes) for s in begins}
@@ -124,11 +127,15 @@ class Table:
         storages: list[int] = []
         for item in items:
             kind, parts = apart(item)
-            words += [function(kind), len(parts)]
+            function, given = self.forms.found(kind)
+            given += [0] * (len(given) % 2)
+            words += [function, len(parts) + len(given) // 2]
             for part in parts:
                 storage, within = part.storage, placed[part.storage]
                 places.append(len(words))
                 storages.append(len(begins) if within else numbers[storage])
                 words += [0, part.offset + (within[1] if within else -begins[storage])]
+            words += given
         table, where, which = [np.array(v, np.int64) for v in (words, places, storages)]
-        return Piece(table, where, which, size, [*map(of_item, items)])
+        rows = [(of_item(item), len(item.parts)) for item in items]
+        return Piece(table, where, which, size, rows)
