@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from operator import attrgetter
 from pathlib import Path
@@ -79,11 +80,24 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in FILES}
 
 
+@functools.cache
+def nodes(text: str) -> list[ast.AST]:
+    """What `ast.walk` gives of a file, which many rules ask for."""
+    return list(ast.walk(ast.parse(text)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten():
+    """Leave a million nodes to no other test."""
+    yield
+    nodes.cache_clear()
+
+
 def imported(path: Path) -> list[tuple[int, str]]:
     """(line, module) of every module of this package that a file imports, by whatever name."""
     found = []
     package = ["retrograd", *path.relative_to(ROOT).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -143,7 +157,7 @@ def named(path: Path) -> list[tuple[int, str]]:
     """
     texts = [
         (node.lineno, node.value)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path.read_text())
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     return [(line, text) for line, text in texts if re.match(r"(retrograd)?\.+torch\b", text)]
@@ -203,7 +217,7 @@ def test_no_folder_is_crowded():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_function_imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for inner in ast.walk(node):
                 assert not isinstance(inner, (ast.Import, ast.ImportFrom)), (
@@ -227,7 +241,7 @@ def stand_ins() -> dict[str, str]:
     bases = {
         node.name: ({ast.unparse(base).rpartition(".")[2] for base in node.bases}, name)
         for name, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path.read_text())
         if isinstance(node, ast.ClassDef)
     }
     found = {"StandIn"}
@@ -239,7 +253,7 @@ def stand_ins() -> dict[str, str]:
 def test_whatever_speaks_numpys_protocols_or_carries_out_ops_is_a_stand_in():
     known = stand_ins()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.ClassDef):
                 methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
                 speaks = methods & {"__array_ufunc__", "__array_function__", "interpret"}
@@ -252,7 +266,7 @@ def test_the_engine_and_training_ask_arrays_what_they_can_do_not_what_they_are()
         own = any(f"{name}.".startswith(f"{each}.") for each in OF_ARRAYS)
         if own or room(name) not in INNER:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
                 asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
                 assert not asked & kinds, f"{path.name}:{node.lineno}"
@@ -273,7 +287,7 @@ def test_who_asks_for_floating_numbers_by_their_kind_thinks_of_bfloat16():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_name_a_formula_asks_of_xp_exists_in_every_namespace(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -415,7 +429,7 @@ def multiplied_masks(formula: ast.FunctionDef | ast.Lambda) -> list[ast.BinOp]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_formula_multiplies_by_a_mask(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.args.args[:1]:
             formula = node.args.args[0].arg == "xp"
             found = [ast.unparse(product) for product in multiplied_masks(node) if formula]
