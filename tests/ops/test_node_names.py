@@ -41,7 +41,10 @@ NAMES = {
     "LinalgInvExBackward0": [lambda: rg.linalg.matrix_power(DEFINITE, -1)],
     "MulBackward1": [lambda: rg.special.ndtr(X)],
     "NanToNumBackward0": [lambda: rg.linalg.cond(DEFINITE, 1)],
-    "ReshapeAliasBackward0": [lambda: rg.linalg.tensorinv(DEFINITE[None], 2)],
+    "ReshapeAliasBackward0": [
+        lambda: rg.linalg.tensorinv(DEFINITE[None], 2),
+        *[lambda: M.T.reshape(1, 3, 3), lambda: M[:, 0].reshape(3, 1)],
+    ],
     "WeightNormInterfaceBackward0": [
         lambda: rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(3, 2)).weight,
         lambda: rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(3, 2), dim=1).weight,
@@ -225,6 +228,11 @@ NAMES = {
         lambda: F.ctc_loss(M[:, None], LABELS[None, 1:], [3], [1], reduction="none")
     ],
     "DivBackward1": [lambda: F.cross_entropy(P, Q)],
+    "NegBackward0": [lambda: F.cross_entropy(P, Q, reduction=kind) for kind in ("sum", "none")],
+    "ToCopyBackward0": [lambda: VOLUME[0].to(memory_format=rg.channels_last)],
+    "LinalgSolveTriangularBackward0": [
+        lambda: rg.linalg.solve_triangular(DEFINITE, M, upper=True, left=False)
+    ],
     "CholeskySolveBackward0": [lambda: rg.cholesky_solve(M, DEFINITE)],
     "LinalgLuBackward0": [lambda: rg.linalg.lu(DEFINITE)[1:], lambda: rg.linalg.lu(DEFINITE)[2:]],
     "LuUnpackBackward0": [lambda: rg.lu_unpack(*rg.linalg.lu_factor(DEFINITE))[1:]],
@@ -352,3 +360,33 @@ def test_a_renamed_op_runs_on_batches_and_forward():
     assert made.tolist() == [[0.0, 0.0, -1.0], [-2.0, -3.0, -4.0]]
     _, tangent = rg.func.jvp(lambda x: F.celu(1 - x), (rows,), (rg.ones(2, 3),))
     rg.testing.assert_close(tangent, -(1 - rows).clamp_max(0).exp())
+
+
+CHAINS = {
+    "rg.linalg.solve(DEFINITE, M, left=False)": "LinalgSolveEx",
+    "rg.linalg.solve_triangular(DEFINITE, M, upper=True, left=False)": "LinalgSolveTriangular",
+    "F.cross_entropy(P, Q)": "Div Neg Sum Mul LogSoftmax",
+    "rg.fft.fft2(M)": "FftC2C ToCopy",
+    "rg.fft.irfft(M)": "FftC2R ToCopy",
+    "rg.fft.rfft(M, n=2)": "FftR2C Slice",
+    "rg.istft(M[None] * 1j, 4)": (
+        "Div Slice UnfoldBackward Mul FftC2R ViewAsComplex Transpose ViewAsReal Mul Unsqueeze"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", CHAINS)
+def test_nodes_behind_the_last_have_pytorchs_names_too(text):
+    node, names = eval(text).grad_fn, []
+    while node.next_functions:
+        names.append(node.name().removesuffix("0").removesuffix("1").removesuffix("Backward"))
+        node = node.next_functions[0][0]
+    assert " ".join(names) == CHAINS[text]
+
+
+def test_the_name_of_a_reshaped_copy_does_not_change():
+    y = M.T.reshape(9)
+    for use in (y.detach, y.exp, lambda: y.mul_(2).grad_fn.next_functions[0][0]):
+        made = use()
+        node = made if made.__class__ is not rg.Tensor else y.grad_fn
+        assert node.name() == "UnsafeViewBackward0"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import version
-from ...engine.registry import declare
+from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels.allocation import has_memory, is_seen
@@ -109,7 +109,7 @@ def in_format(t: Tensor, format: Any, name: str) -> Tensor:
     check_format(format, t._array.ndim, name)
     if format is preserve_format or has_strides(t._array, format):
         return t
-    return copied_in(t, format, name)
+    return name_node(copied_in(t, format, name), "ToCopyBackward0")
 
 
 def copied_in(t: Tensor, format: Any, name: str) -> Tensor:

@@ -337,11 +337,13 @@ def _soft_targets(
     product = input.log_softmax(dim) * target
     if weight is not None:
         product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
-    loss = -product.sum(dim)
-    if reduction == "mean":
-        samples: int = input._array.size // max(1, classes)
-        return name_node(loss.sum() / samples, "DivBackward1")
-    return reduced(loss, reduction)
+    if reduction == "none":
+        return -product.sum(dim)
+    loss = -product.sum()
+    if reduction == "sum":
+        return loss
+    samples: int = input._array.size // max(1, classes)
+    return name_node(loss / samples, "DivBackward1")
 
 
 # -- margins ------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ def _turned(self: Tensor, name: str) -> Any:
         )
     if not ndim:
         warnings.warn(NUMBER.format(name), stacklevel=3)
-        return _t(self)
+        return self
     return _transpose(self, dim0=ndim - 2, dim1=ndim - 1)
 
 

@@ -9,6 +9,7 @@ dimensions is in `permute`, their number and repetition in `expand`, parts of a 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.graph import LEAF
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, alias, cell_of, node_of
 from ...engine.transforms.batch import is_batch
 from ...engine.views import base_of, live_views
 from ...kernels.allocation import has_memory
+from ...kernels.layout import Turned
 from ..core import batching, structure
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, once, resolve_shape
@@ -42,12 +44,14 @@ _reshape = declare(
         example("1", shape=()),
         example("0x3", shape=(3, 0, 2)),
     ],
-    node_name=lambda node: "UnsafeViewBackward0" if node._cell is None else "ViewBackward0",
-    doc="""The same elements, in row-major order, in another shape; a view where possible.
-
-    A view has a cell from the start, which its node knows: so the name says whether it is one.
-    """,
+    node_name=lambda node: (
+        "ReshapeAliasBackward0" if node.params[0].__class__ is Turned else "ViewBackward0"
+    ),
+    doc="""The same elements, in row-major order, in another shape; a view where possible.""",
 )
+
+_view: Callable[..., Tensor] = renamed(_reshape, "ViewBackward0")
+COPY = "UnsafeViewBackward0"  # what the node of a copy is called
 
 
 def _viewed(input: Any, *, dtype: np.dtype[Any]) -> Any:
@@ -95,7 +99,8 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """
     wanted = integers(sizes if shape is None else once(sizes, shape, "reshape", "shape"), "reshape")
     resolved = resolve_shape(wanted, input._array.size)
-    return _reshape(input, shape=resolved)
+    made = _reshape(input, shape=resolved)
+    return made if made._view_of is not None else name_node(made, COPY)
 
 
 @public(methods="view")
@@ -122,7 +127,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead. The size "
             f"is {list(array.shape)}"
         )
-    return _reshape(self, shape=resolved)
+    return _view(self, shape=resolved)
 
 
 def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -186,7 +191,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     merged = math.prod(shape[start : end + 1])
-    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))
+    made = _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))
+    return made if made._view_of is not None else name_node(made, COPY)
 
 
 @public(methods="unflatten")
