@@ -85,6 +85,10 @@ OWN = {
         lib.nn.functional.interpolate(x0,scale_factor=2)  lib.zeros_like(x0)  lib.ones_like(x0)
         lib.empty_like(x0)  x0.new_zeros(2,3)  lib.fft.fft(x0)  lib.fft.rfft(x0,dim=1)
         lib.autograd.grad((x0.transpose(0,1)**2).sum(),x0,create_graph=True)  x0.cos().sum(1)
+        lib.autograd.grad(x0.relu().square().sum(),x0,create_graph=True)
+        lib.autograd.grad(lib.where(x0>0.5,x0,x0*2).sum(),x0,create_graph=True)
+        lib.autograd.grad(x0.clamp(0.2,0.7).sum(),x0,create_graph=True)
+        lib.fft.fft2(x0)  lib.fft.ifftn(x0,dim=(0,))  lib.fft.irfft(x0)  lib.fft.fft(x0,n=2)
         (x0*x0).transpose(0,2).mean(0)  (x0.transpose(1,2)*2).reshape(2,12)  x0.view(lib.int64)
         2**x0  1/x0  x0.rsqrt()  x0.angle()  lib.mvlgamma(x0+2,2)  x0.nan_to_num()
         lib.nn.functional.selu(x0)  lib.nn.functional.hardsigmoid(x0)  lib.special.erfcx(x0)
@@ -93,9 +97,34 @@ OWN = {
         x0.clone().clamp_(0.6).log()  x0[:,lib.tensor([[0,1],[2,0]])]
         x0>0.5  x0.isnan()  x0.sign()  x0.cross(x0,1)  x0.detach().add_(1)  x0.clone().mul_(2)
         x0.clone().fill_(1)  x0.gt(0.5).any(1)  x0.trunc()  x0.mT@x0""",
+    "d2x3x4": """
+        lib.func.hessian(lambda t:(t**3).sum())(x0)  lib.func.hessian(lambda t:t.exp().sum())(x0)
+        lib.func.hessian(lambda t:t.relu().square().sum())(x0)
+        lib.func.hessian(lambda t:(t@t.mT).square().sum())(x0)
+        lib.func.hessian(lambda t:t.softmax(1).log().sum())(x0)
+        lib.func.jacfwd(lib.func.grad(lambda t:t.sigmoid().sum()))(x0)
+        lib.func.jacfwd(lambda t:t.sin())(x0)  lib.func.jacfwd(lambda t:t.softmax(1))(x0)
+        lib.func.jacfwd(lambda t:t+t.tanh())(x0)  lib.func.jacrev(lambda t:t.sin())(x0)
+        lib.func.vmap(lib.func.grad(lambda t:t.log().sum()))(x0)
+        lib.func.jvp(lambda t:t*t,(x0,),(lib.ones(2,3,4,dtype=x0.dtype),))
+        lib.autograd.functional.hessian(lambda t:t.sqrt().sum(),x0)""",
     "D2x3x4*": """
-        x0.abs()  x0.angle()  x0.log1p()  x0.sigmoid()  x0.exp2()  x0.sinc()  x0.prod(1)
+        x0.imag*2  x0.exp().real  -x0.imag  lib.view_as_real(x0)*2  x0.real@x0.imag.mT
+        (x0*x0.conj()).real  lib.complex(x0.real,x0.imag)  lib.fft.irfft(x0,dim=0)
+        lib.fft.ifft(x0).real  lib.fft.hfft(x0)  x0.abs()  x0.angle()  x0.log1p()
+        x0.sigmoid()  x0.exp2()  x0.sinc()  x0.prod(1)
         x0.real*2  x0.norm(dim=1)  x0.reciprocal()""",
+    "D2x5x6*": "lib.istft(x0,8)  lib.istft(x0,8,window=lib.ones(8,dtype=lib.float64))",
+    "d2x3x2*": "lib.view_as_complex(x0)  lib.view_as_complex(x0*2).exp()",
+    "d3x3* d3x2*": """
+        lib.linalg.solve(x0,x1.mT,left=False)
+        lib.linalg.solve_triangular(x0,x1.mT,upper=True,left=False)""",
+    "d2x3x3* d2x3x2*": """
+        lib.linalg.solve(x0,x1)  lib.linalg.solve(x0,x1.mT,left=False)
+        lib.linalg.solve_triangular(x0,x1,upper=False)
+        lib.linalg.solve_triangular(x0,x1.mT,upper=True,left=False)
+        lib.linalg.solve_triangular(x0,x1.mT,upper=False,left=False,unitriangular=True)
+        lib.linalg.lu_solve(*lib.linalg.lu_factor(x0),x1)""",
     "l2x3x4": "x0.floor()  x0.round()  x0.nan_to_num()  x0.isreal()",
     "d2x3x6x4* d2x3x6x4* d2x3x6x4*": """
         lib.nn.functional.scaled_dot_product_attention(x0,x1,x2)  lib.addcmul(x0,x1,x2)

@@ -45,7 +45,7 @@ CALLS = [
     for name, expression, *rest in strides_format.read()
     if all(map(present, [name] if name else re.findall(r"\blib\.([\w.]+)", expression)))
 ]
-at_least(1529, CALLS, inner=1448)
+at_least(1629, CALLS, inner=1490)
 PARTS = 64  # tests, so that several workers share them, and each is quick enough for mutants
 
 # fmt: off
@@ -59,7 +59,7 @@ DIFFER = {
         "nn.functional.upsample_bilinear": 2, "ormqr": 60, "tensordot": 60, "triangular_solve": 10,
     },
     "transforms run along a dimension that PyTorch leaves innermost": {
-        "istft": 36, "lib.fft.ifft(x0,dim=0)": 7,
+        "lib.fft.ifft(x0,dim=0)": 7,
     },
     "whose channels are innermost is told by the input, here by the cotangent as well": {
         "lib.nn.functional.group_norm(x0,2)": 3, "lib.nn.functional.instance_norm(x0)": 2,
@@ -75,14 +75,14 @@ DIFFER = {
         "lib.polar(x0,x1)": 17, "lib.renorm(x0,2,1,0.5)": 4, "lib.slice_scatter(x0,x1)": 2,
         "logit": 4, "nn.functional.cosine_similarity": 12, "nn.functional.layer_norm": 5,
         "nn.functional.multilabel_soft_margin_loss": 6, "nn.functional.rms_norm": 5,
-        "ravel": 1, "rot90": 4, "sgn": 1, "slice_scatter": 2, "special.chebyshev_polynomial_t": 3,
+        "rot90": 4, "sgn": 1, "slice_scatter": 2, "special.chebyshev_polynomial_t": 3,
         "special.chebyshev_polynomial_u": 3, "special.chebyshev_polynomial_v": 3,
         "special.chebyshev_polynomial_w": 3, "special.hermite_polynomial_h": 3,
         "special.hermite_polynomial_he": 3, "special.laguerre_polynomial_l": 3,
         "special.legendre_polynomial_p": 3, "special.shifted_chebyshev_polynomial_t": 3,
         "special.shifted_chebyshev_polynomial_u": 3, "special.shifted_chebyshev_polynomial_v": 3,
         "special.shifted_chebyshev_polynomial_w": 3, "special.zeta": 1, "unravel_index": 24,
-        "x0.abs()": 4, "x0.angle()": 3, "x0.isreal()": 1, "x0.real*2": 4, "x0.rot90(1,(0,1))": 2,
+        "x0.abs()": 4, "x0.angle()": 3, "x0.rot90(1,(0,1))": 2,
     },
 }
 # fmt: on
@@ -114,8 +114,8 @@ def test_strides_are_those_of_pytorch(part):
     assert total > 100
 
 
-def test_of_a_hundred_strides_of_the_table_less_than_one_differs():
-    assert sum(ALLOWED.values()) < 0.009 * 54000
+def test_of_a_thousand_strides_of_the_table_less_than_seven_differ():
+    assert sum(ALLOWED.values()) < 0.007 * 59000
 
 
 REDUCED = ["sum", "mean", "std", "logsumexp", "norm", "amax", "softmax", "nansum"]

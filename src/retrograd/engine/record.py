@@ -255,12 +255,12 @@ class Tie(Kind):
     """
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
-        """The cotangent itself, and zeros."""
+        """The cotangent itself, and zeros, which leave the order in memory to what is added."""
         others: Any = node.edges[1:]
-        zeros = [np.zeros(other.shape, other.dtype) for other in others]
         if create_graph:
-            return (g, *[tied(new_tensor(zero), others, node.level) for zero in zeros])
-        return (g, *zeros)
+            zeros = [new_tensor(np.zeros(other.shape, other.dtype)) for other in others]
+            return (g, *[tied(zero, others, node.level) for zero in zeros])
+        return (g, *[np.broadcast_to(np.zeros((), each.dtype), each.shape) for each in others])
 
 
 TIE = Tie("tie", PiecewiseBackward0)

@@ -9,7 +9,7 @@ from .. import dtypes, pytree
 from ..autograd.forward_ad import dual, parts
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
-from ..engine.transforms.forward import Level
+from ..engine.transforms.forward import Level, lying_as
 from .reverse import (
     fresh_variable,
     fresh_variables,
@@ -72,7 +72,7 @@ def jvp(
                     f"Expected {name[:-1]} to be floating point or complex, but got: {value.dtype}"
                 )
     with Level() as level:
-        duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
+        duals = [dual(x, lying_as(t, x), level) for x, t in zip(xs, ts, strict=True)]
         result = func(*pytree.unflatten(primals, duals))
         output, extra = unpacked(result, has_aux, "jvp(f, primals, tangents)")
         aux = pytree.map_leaves(

@@ -47,8 +47,19 @@ def by_columns(x: Any) -> Any:
 # -- systems -------------------------------------------------------------------------------------
 
 
-def solve(a: Any, b: Any) -> tuple[Any, Any]:
-    """`x` with `a @ x = b`, stacks broadcast, and `info`; where a matrix is singular NaN or inf."""
+def transposed(x: Any) -> Any:
+    """Matrices with rows and columns exchanged, a view."""
+    return x.swapaxes(-1, -2)
+
+
+def solve(a: Any, b: Any, *, left: bool = True) -> tuple[Any, Any]:
+    """`x` with `a @ x = b`, stacks broadcast, and `info`; where a matrix is singular NaN or inf.
+
+    If not `left`, with `x @ a = b`: its rows are contiguous then.
+    """
+    if not left:
+        x, info = solve(transposed(a), transposed(b))
+        return transposed(x), info
     try:
         return by_columns(np.linalg.solve(a, b)), zeros(a, a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -70,8 +81,15 @@ def inv(a: Any) -> tuple[Any, Any]:
         return solve(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
 
-def solve_triangular(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
-    """`x` with `a @ x = b`, of which one triangle is read, and no diagonal if `unit`."""
+def solve_triangular(a: Any, b: Any, *, upper: bool, left: bool, unit: bool) -> Any:
+    """`x` with `a @ x = b`, of which one triangle is read, and no diagonal if `unit`.
+
+    If not `left`, with `x @ a = b`.
+    """
+    if not left:
+        turned = transposed(a), transposed(b)
+        x = solve_triangular(*turned, upper=not upper, left=True, unit=unit)
+        return by_columns(transposed(x))
     if a.shape[:-2] != b.shape[:-2]:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         b = np.broadcast_to(b, batch + b.shape[-2:])

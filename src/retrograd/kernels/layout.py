@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, inward, is_traced
+from .allocation import empty, inward, is_batched, is_traced
 
 ndarray = np.ndarray
 
@@ -234,7 +234,8 @@ class Turned(tuple[int, ...]):
 
 
 def kept_shape(x: Any) -> tuple[int, ...]:
-    """The shape of an array, as a node keeps it."""
+    """The shape of an array, or of one example of many, as a node keeps it."""
+    x = x.example if is_batched(x) else x
     if is_traced(x):
         x = x.array
     if x.__class__ is not ndarray or x.flags.c_contiguous:

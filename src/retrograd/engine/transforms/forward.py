@@ -36,11 +36,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...kernels.allocation import inward, is_batched
 from ...kernels.memory import memory_order
 from ..backward.accumulation import steps
 from ..backward.anomaly import say
 from ..backward.fitting import fit
 from ..backward.traversal import run
+from ..dispatch import own
 from ..graph import LEAF, Node, leaf_node, new_node
 from ..namespaces import recorded
 from ..op import parameters_of
@@ -263,12 +265,19 @@ def jvp(
 
 
 def lying_as(t: Tensor, out: Tensor) -> Tensor:
-    """A tangent in the order that its value has in memory, as in PyTorch: itself, or a copy."""
-    found, wanted = t._array, out._array
+    """A tangent in the order that its value has in memory, as in PyTorch: itself, or a copy.
+
+    Of many tangents, those of a batch, each lies so, one behind the other.
+    """
+    arrays = t._array, out._array
+    found, wanted = [a.example if is_batched(a) else a for a in arrays]
     if not found.__class__ is wanted.__class__ is ndarray or found.strides == wanted.strides:
         return t
-    alike = steps(found) == steps(wanted) or 0 in wanted.strides
-    return t if alike else recorded.zeros_like(out).copy_(t)
+    if steps(found) == steps(wanted) or 0 in wanted.strides:
+        return t
+    outward = inward(wanted.shape, wanted.strides)[::-1]
+    copy = recorded.contiguous(recorded.permute(t, dims=tuple(outward)))
+    return own(recorded.permute(copy, dims=tuple(np.argsort(outward).tolist())))
 
 
 def is_differentiable(op: Op, index: int) -> bool:

@@ -16,16 +16,18 @@ and at those of the dead zones of hardshrink and softshrink.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
+from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, is_seen
-from ...kernels.layout import laid_out
+from ...kernels.layout import choose, laid_out
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
 from ..creation.from_data import fill_value
@@ -80,9 +82,9 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
     return _plain(input, call, params)
 
 
-def _gate_array(input: Any, signal: Any) -> Any:
+def _gate_array(input: Any, signal: Any, chosen: Any = choose) -> Any:
     if input.dtype.kind != "c":
-        return np.where(signal <= 0, 0, input)
+        return chosen(signal <= 0, 0, input)
     out = empty(input, np.broadcast_shapes(input.shape, signal.shape))
     out.real[...] = np.where(signal.real <= 0, 0, input.real)
     out.imag[...] = np.where(signal.imag <= 0, 0, input.imag)
@@ -94,10 +96,12 @@ pointwise(
     _gate_array,
     input=lambda xp, g, signal: xp.gate(g, signal),
     linear="input",
+    leads="signal",
     examples=PAIRS[:1],
     node_name="ThresholdBackwardBackward0",
     doc="""`input` with zeros where `signal` is not positive, part by part; for `relu`.""",
 )
+arrays.gate = reals.gate = partial(_gate_array, chosen=np.where)  # the formula's leader decides
 
 
 def _relu_array(x: Any) -> Any:

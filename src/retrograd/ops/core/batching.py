@@ -295,10 +295,10 @@ def aligned(name: str, *less: int) -> Callable[..., Any]:
     return rule
 
 
-def solve_ex(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+def solve_ex(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
     """`solve_ex`: the right sides may have dimensions that the matrices, and so `info`, lack."""
     x = inputs[0]
-    out, info = aligned("solve_ex")(xp, size, inputs, batched)
+    out, info = aligned("solve_ex")(xp, size, inputs, batched, **params)
     return out, xp.reshape(info, shape=(size, *x._array.shape[batched[0] : -2]))
 
 

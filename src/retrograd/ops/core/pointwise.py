@@ -205,9 +205,14 @@ def zero_derivative(xp: Any, g: Any) -> Any:
 # The record of what a public function calls, which has the in-place form, if there is one.
 pointwise = partial(declare, elementwise=True, inplace=False)
 
+
+def _zero_where(input: Any, condition: Any, chosen: Any = choose) -> Any:
+    return chosen(condition, 0, input)
+
+
 zero_where = pointwise(
     "zero_where(input, condition)",
-    lambda input, condition: np.where(condition, 0, input),
+    _zero_where,
     input=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input",
     examples=["3x4, 3x4:bool", ", :bool", "3x1, 4:bool"],
@@ -238,4 +243,6 @@ where_op = pointwise(
     node_name="WhereBackward0",
     saved={"condition": "condition"},
 )
-arrays.where = reals.where = partial(_where, chosen=np.where)  # the formula's leader decides
+# On arrays a formula's leader decides on the order.
+arrays.where = reals.where = partial(_where, chosen=np.where)
+arrays.zero_where = reals.zero_where = partial(_zero_where, chosen=np.where)

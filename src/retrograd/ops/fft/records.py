@@ -23,6 +23,7 @@ from ...kernels.allocation import copied
 from ...kernels.layout import in_rows
 from ..core.dims import integers, place_of
 from ..core.structure import cast
+from ..shape.basic_views import narrow
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
@@ -135,6 +136,12 @@ def _floating(input: Any, name: str, real: bool = False) -> Tensor:
     return input
 
 
+def _complex(input: Tensor) -> Tensor:
+    """The input as a complex tensor."""
+    dtype = input._array.dtype
+    return input if dtype.kind == "c" else cast(input, dtype=dtypes.complex_of(dtype))
+
+
 def _norm(norm: str | None) -> str:
     if norm is None:
         return "backward"
@@ -153,11 +160,15 @@ def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tens
                 f"Invalid number of data points ({n}) specified. The shape is "
                 f"{list(input.shape)}; a transform needs at least one point in each dimension."
             )
-    if sizes == tuple([input._array.shape[d] for d in dims]):
-        return input
     widths = [(0, 0)] * input._array.ndim
     for d, n in zip(dims, sizes, strict=True):
-        widths[d] = 0, n - input._array.shape[d]
+        more = n - input._array.shape[d]
+        if more < 0:
+            input = narrow(input, d, 0, n)
+        elif more:
+            widths[d] = 0, more
+    if not any(map(sum, widths)):
+        return input
     return recorded.constant_pad_nd(input, widths=tuple(widths), value=0)
 
 
@@ -192,6 +203,8 @@ def _given(input: Tensor, dims: tuple[int, ...], asked: tuple[int, ...]) -> tupl
 def complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
     """An n-dimensional complex transform; names that begin with "i" are inverse."""
     input = _floating(input, name)
+    if name not in ("fft", "ifft"):
+        input = _complex(input)
     dims, asked = _dims_and_sizes(name, input, s, dim)
     input = _sized(input, dims, _given(input, dims, asked))
     return fft_c2c(input, dim=dims, norm=_norm(norm), forward=name[0] != "i")
@@ -214,7 +227,7 @@ def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Ten
 
 def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
     """An n-dimensional transform from half a spectrum to real; "hfft..." has the other sign."""
-    input = _floating(input, name)
+    input = _complex(_floating(input, name))
     dims, asked = _dims_and_sizes(name, input, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor, constant_like
 from ...kernels.allocation import known_true
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
-from ..elementwise.complex import view_as_real
+from ..elementwise.complex import view_as_complex, view_as_real
 from ..shape.basic_views import narrow, refold, unfold
 from ..shape.pad import constant_pad_nd, pad
 from ..shape.permute import transpose
@@ -109,7 +109,7 @@ def stft(
     onesided = not is_complex if onesided is None else onesided
     if onesided and is_complex:
         raise RuntimeError(ONESIDED)
-    frames = unfold(input, -1, n_fft, hop)
+    frames = name_node(unfold(input, -1, n_fft, hop), "AsStridedBackward0")
     weights = _centred(window, width, n_fft, input)
     if weights is not None:
         frames = mul(frames, weights)
@@ -195,11 +195,12 @@ def istft(
         raise RuntimeError(ONESIDED)
     if _is_complex(window) and not return_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
-    bins, norm = transpose(input, -1, -2), "ortho" if normalized else None
+    bins = view_as_complex(transpose(view_as_real(input), -2, -3))
+    norm = "ortho" if normalized else None
     if return_complex:
         frames = complex_transform("ifft", bins, None, (-1,), norm)
     else:
-        frames = from_half("irfft", narrow(bins, -1, 0, n_fft // 2 + 1), (n_fft,), (-1,), norm)
+        frames = from_half("irfft", bins, (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
     if weights is None:
         weights = constant_like(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)

@@ -65,8 +65,10 @@ def cholesky_input(xp: Any, g: Any, out: Any, upper: bool) -> Any:
     other = xp.adjoint(out)
     upper, product = (out, out @ xp.adjoint(g)) if upper else (other, other @ g)
     half = xp.tril(product, diagonal=0) + xp.tril(product, diagonal=-1)
-    left = xp.solve_triangular(upper, (half + xp.adjoint(half)) * 0.25, upper=True, unit=False)
-    return xp.solve_triangular(upper, xp.adjoint(left), upper=True, unit=False)
+    left = xp.solve_triangular(
+        upper, (half + xp.adjoint(half)) * 0.25, upper=True, left=True, unit=False
+    )
+    return xp.solve_triangular(upper, xp.adjoint(left), upper=True, left=True, unit=False)
 
 
 _cholesky_ex = declare(
@@ -143,8 +145,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     check_system(L, B, "cholesky_solve")
     other = recorded.adjoint(L)
     first, second = (other, L) if upper else (L, other)
-    middle = recorded.solve_triangular(first, B, upper=False, unit=False)
-    made = recorded.solve_triangular(second, middle, upper=True, unit=False)
+    middle = recorded.solve_triangular(first, B, upper=False, left=True, unit=False)
+    made = recorded.solve_triangular(second, middle, upper=True, left=True, unit=False)
     return name_node(made, "CholeskySolveBackward0")
 
 

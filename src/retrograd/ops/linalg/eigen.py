@@ -116,7 +116,7 @@ def eig_input(xp: Any, g: Any, values: Any, vectors: Any, gauge: str) -> Any:
     inside = xp.off_diagonal(inside - (turned @ vectors) * along)
     inside = xp.quotient(inside, xp.conj(xp.gaps(values)), g[1])
     inside = inside @ turned + column(xp, g[0]) * turned
-    return xp.solve_ex(turned, inside)[0]
+    return xp.solve_ex(turned, inside, left=True)[0]
 
 
 _eig = declare(
@@ -136,7 +136,7 @@ _eig = declare(
 def eigvals_input(xp: Any, g: Any, input: Any) -> Any:
     """The cotangent of A, V^-H diag(g) V^H, with vectors computed when they are needed."""
     turned = xp.adjoint(xp.eig(input, gauge="raise")[1])
-    return xp.solve_ex(turned, column(xp, g) * turned)[0]
+    return xp.solve_ex(turned, column(xp, g) * turned, left=True)[0]
 
 
 _eigvals = declare(

@@ -97,22 +97,17 @@ def lu_input(xp: Any, g: Any, out: Any, pivots: Any, pivot: bool) -> Any:
     if n > k:
         side = corner(xp, g, first, beside)
         inside_low = inside_low - side @ xp.adjoint(corner(xp, out, first, beside))
-        parts.append(xp.solve_triangular(low, side, upper=True, unit=True))
+        parts.append(xp.solve_triangular(low, side, upper=True, left=True, unit=True))
     if m > k:
         foot = corner(xp, g, below, first)
         inside_up = inside_up - xp.adjoint(corner(xp, out, below, first)) @ foot
-        parts.append(right_division(xp, foot, up))
+        parts.append(xp.solve_triangular(up, foot, upper=False, left=False, unit=False))
     middle = xp.tril(inside_low, diagonal=-1) + xp.triu(inside_up, diagonal=0)
-    middle = xp.solve_triangular(low, right_division(xp, middle, up), upper=True, unit=True)
+    middle = xp.solve_triangular(up, middle, upper=False, left=False, unit=False)
+    middle = xp.solve_triangular(low, middle, upper=True, left=True, unit=True)
     if parts:
         middle = xp.cat(middle, parts[0], dim=out.ndim - (1 if n > k else 2))
     return xp.swap_rows(xp.contiguous(middle), pivots, back=True) if pivot else middle
-
-
-def right_division(xp: Any, x: Any, up: Any) -> Any:
-    """`x @ inv(up)` for lower triangular `up`."""
-    left = xp.solve_triangular(xp.adjoint(up), xp.adjoint(x), upper=True, unit=False)
-    return xp.adjoint(left)
 
 
 _lu = declare(

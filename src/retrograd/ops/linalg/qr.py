@@ -38,7 +38,7 @@ def square_qr_input(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
     product = gr @ xp.adjoint(r) - xp.adjoint(q) @ gq
     half = (xp.triu(product, diagonal=0) + xp.triu(product, diagonal=1)) * 0.5
     both = gq + q @ (half + xp.adjoint(half))
-    solution = xp.solve_triangular(r, xp.adjoint(both), upper=True, unit=False)
+    solution = xp.solve_triangular(r, xp.adjoint(both), upper=True, left=True, unit=False)
     return by_columns(xp, xp.adjoint(solution))
 
 

@@ -30,20 +30,30 @@ UNSOLVABLE = (
 )
 
 
-def solve_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    """The cotangent of A in A X = B: -A^-H g X^H."""
-    return -(xp.solve_ex(xp.adjoint(input), g)[0] @ xp.adjoint(out))
+def of_product(xp: Any, back: Any, out: Any, left: bool) -> Any:
+    """The cotangent of A, for that of B, in A X = B: -A^-H g X^H; of X A = B if not `left`."""
+    turned = xp.adjoint(out)
+    return -(back @ turned) if left else -(turned @ back)
 
 
 _solve_ex = declare(
-    "solve_ex(input, other) -> out, info",
+    "solve_ex(input, other, *, left) -> out, info",
     lapack.solve,
-    input=solve_input,
-    other=lambda xp, g, input: xp.solve_ex(xp.adjoint(input), g)[0],
+    input=lambda xp, g, input, out, left: of_product(
+        xp, xp.solve_ex(xp.adjoint(input), g, left=left)[0], out, left
+    ),
+    other=lambda xp, g, input, left: xp.solve_ex(xp.adjoint(input), g, left=left)[0],
     nondiff=["info"],
     linear="other",
     batch=batching.solve_ex,
-    examples=["3x3, 3x2", "2x2x2, 2x1", "2x2, 3x2x1", "0x0, 0x2", "2x2, 2x0"],
+    examples=[
+        example("3x3, 3x2", left=True),
+        example("2x2x2, 2x1", left=True),
+        example("2x2, 3x2x1", left=True),
+        example("2x2x2, 3x2", left=False),
+        example("0x0, 0x2", left=True),
+        example("2x2, 2x0", left=True),
+    ],
     node_name="LinalgSolveExBackward0",
     saved={"A": "input"},
 )
@@ -65,28 +75,34 @@ def triangle(xp: Any, x: Any, upper: bool, unit: bool) -> Any:
     return xp.triu(x, diagonal=int(unit)) if upper else xp.tril(x, diagonal=-int(unit))
 
 
-def triangular_input(xp: Any, g: Any, input: Any, out: Any, upper: bool, unit: bool) -> Any:
+def triangular_other(xp: Any, g: Any, input: Any, upper: bool, left: bool, unit: bool) -> Any:
+    """The cotangent of B: the solution for the adjoint of A."""
+    return xp.solve_triangular(xp.adjoint(input), g, upper=not upper, left=left, unit=unit)
+
+
+def triangular_input(
+    xp: Any, g: Any, input: Any, out: Any, upper: bool, left: bool, unit: bool
+) -> Any:
     """The cotangent of a triangular A: that of a full matrix, of which only the triangle counts."""
-    back = xp.solve_triangular(xp.adjoint(input), g, upper=not upper, unit=unit)
-    return triangle(xp, -back @ xp.adjoint(out), upper, unit)
+    back = triangular_other(xp, g, input, upper, left, unit)
+    return triangle(xp, of_product(xp, back, out, left), upper, unit)
 
 
 _solve_triangular = declare(
-    "solve_triangular(input, other, *, upper, unit)",
+    "solve_triangular(input, other, *, upper, left, unit)",
     lapack.solve_triangular,
     input=triangular_input,
-    other=lambda xp, g, input, upper, unit: xp.solve_triangular(
-        xp.adjoint(input), g, upper=not upper, unit=unit
-    ),
+    other=triangular_other,
     linear="other",
     domain=(0.5, 2.0),
     batch=batching.aligned("solve_triangular"),
     examples=[
-        example("3x3, 3x2", upper=True, unit=False),
-        example("3x3, 3x2", upper=False, unit=True),
-        example("2x2x2, 2x1", upper=False, unit=False),
-        example("2x2, 2x2x1", upper=True, unit=True),
-        example("0x0, 0x1", upper=True, unit=False),
+        example("3x3, 3x2", upper=True, left=True, unit=False),
+        example("3x3, 3x2", upper=False, left=True, unit=True),
+        example("2x2x2, 2x1", upper=False, left=True, unit=False),
+        example("2x2, 2x2x1", upper=True, left=True, unit=True),
+        example("2x2, 2x1x2", upper=True, left=False, unit=False),
+        example("0x0, 0x1", upper=True, left=True, unit=False),
     ],
     node_name="LinalgSolveTriangularBackward0",
 )
@@ -162,19 +178,10 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
             "linalg.solve: B must be a vector or matrices, but it is 0-D. A division is B / A"
         )
     check_system(A, right, "linalg.solve", left)
-    if not left:
-        result, info = _solve_ex(transposed_tensor(A), transposed_tensor(right))
-        result = own(transposed_tensor(result))
-    else:
-        result, info = _solve_ex(A, right)
-        if vectors:
-            result = own(result.squeeze(-1))
-    return name_node(result, "LinalgSolveExBackward0"), info
-
-
-def transposed_tensor(x: Tensor) -> Tensor:
-    """Matrices with rows and columns exchanged, a view."""
-    return x.transpose(-2, -1)
+    result, info = _solve_ex(A, right, left=left)
+    if vectors:
+        result = name_node(own(result.squeeze(-1)), "LinalgSolveExBackward0")
+    return result, info
 
 
 @public(out=True)
@@ -230,11 +237,7 @@ def solve_triangular(
     check_matrix(B, "linalg.solve_triangular", "B")
     check_same_dtype(A, B, "linalg.solve_triangular")
     check_system(A, B, "linalg.solve_triangular", left)
-    if left:
-        return _solve_triangular(A, B, upper=upper, unit=unitriangular)
-    turned = transposed_tensor(A), transposed_tensor(B)
-    result = _solve_triangular(*turned, upper=not upper, unit=unitriangular)
-    return own(transposed_tensor(result.contiguous()))
+    return _solve_triangular(A, B, upper=upper, left=left, unit=unitriangular)
 
 
 # -- tensors ---------------------------------------------------------------------------------------

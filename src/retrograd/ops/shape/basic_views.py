@@ -219,7 +219,7 @@ refold = declare(
         example("4x3", dim=0, size=3, step=1, shape=(6,)),
         example("2x2x2", dim=1, size=2, step=2, shape=(2, 5)),
     ],
-    node_name="UnfoldBackward0",
+    node_name="UnfoldBackwardBackward0",
     doc="""Windows added where they came from: the adjoint of `unfold`.""",
 )
 
