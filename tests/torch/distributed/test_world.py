@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from itertools import product
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from retrograd import modes
+from retrograd.torch.distributed.engine import progress
 from retrograd.torch.distributed.engine import world as engine
 from retrograd.torch.distributed.engine.connections import DistNetworkError
 
@@ -176,6 +179,45 @@ def test_an_error_in_what_is_done_with_a_result_breaks_nothing():
         return world.all_reduce("sum", np.ones(1), "add").tolist()
 
     assert threads(program) == [[3.0]] * 3
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_group_goes_on_or_is_broken_wherever_an_interrupt_comes(beside):
+    """In the modules of exchanges, but for the moment in which a lane is left."""
+    seen = [0]
+
+    def interrupted(world, number):
+        def profile(frame, event, _):
+            code, seen[0] = frame.f_code, seen[0] + (event in {"call", "c_return"})
+            here = code.co_filename == progress.__file__ and code.co_name != "leave"
+            if here and seen[0] >= number:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        sys.setprofile(profile)
+        try:
+            found = world.barrier("first", beside=beside)
+            return found.result(9) if beside else found
+        finally:
+            sys.setprofile(None)
+
+    for number in range(60):
+        world, seen[0] = engine.World(0, [0], None, 5.0), 0
+        with suppress(KeyboardInterrupt):
+            interrupted(world, number)
+        found = []
+
+        def further(world=world, found=found):
+            with suppress(DistNetworkError):
+                world.barrier("second")
+                world.barrier("third", beside=True).result(9)
+            world.settle()
+            found.append(world.broken)
+
+        thread = threading.Thread(target=further, daemon=True)
+        thread.start()
+        thread.join(20)
+        assert found in ([""], ["KeyboardInterrupt in first on rank 0"]), number
 
 
 def test_what_was_under_way_when_a_group_broke_fails_with_the_same():

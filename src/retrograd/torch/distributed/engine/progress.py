@@ -37,7 +37,8 @@ SHORT, LONG = 5e-5, 5e-4  # seconds of a nap
 class Lane(deque["Exchange"]):
     """Exchanges in the order of their calls; the first is under way."""
 
-    charged = polled = stepped = False  # whether anybody has charge of it; the poller; is at it now
+    owner: Any = None  # who has charge of it: an exchange, which is its caller's, or the poller
+    stepped = False  # whether the poller is at it now
 
 
 class Exchange:
@@ -117,8 +118,13 @@ class Exchange:
         """Its result beside the caller, after what is in the lane."""
         if POLLER.within(lane):
             self.fulfil(partial(self.run, POLLER.step))
-        elif POLLER.charges(lane, self) and not settled(lane):
-            POLLER.take(lane)
+            return self.future
+        try:
+            if POLLER.charges(lane, self):
+                settled(lane)
+        finally:
+            if lane.owner is self:
+                POLLER.take(lane)
         return self.future
 
     def wait(self, lane: Lane) -> Any:
@@ -127,19 +133,20 @@ class Exchange:
         if POLLER.within(lane):
             self.run(also)
             return self.result
-        if POLLER.charges(lane, self):
-            try:
+        try:
+            if POLLER.charges(lane, self):
                 self.run(also)
-            finally:
+                return self.result
+        finally:  # also where an interrupt comes before it is run
+            if lane.owner is self:
                 POLLER.leave(lane)
-            return self.result
         return awaited(self.future)
 
 
 def settled(lane: Lane, look: bool = False) -> bool:
     """Whether the first of a lane, advanced, is done or failed; it has left the lane then."""
     exchange = lane[0]
-    if not exchange.fulfil(partial(exchange.advance, look)):
+    if not (exchange.over or exchange.fulfil(partial(exchange.advance, look))):
         return False
     POLLER.leave(lane)
     return True
@@ -155,35 +162,36 @@ class Poller:
 
     def __init__(self) -> None:
         self._lanes: list[Lane] = []  # those that it has charge of
-        self._more = threading.Condition(new_lock())
+        self._lock = new_lock()
+        self._more = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
 
     def charges(self, lane: Lane, exchange: Exchange) -> bool:
         """Put an exchange at the end of a lane; whether its caller has charge of that now."""
-        with self._more:
+        with self._lock:
+            if lane.owner is None:
+                lane.owner = exchange
             lane.append(exchange)
-            found, lane.charged = not lane.charged, True
-        return found
+            return lane.owner is exchange
 
     def take(self, lane: Lane) -> None:
         """Advance what is in a lane, from its first on."""
-        with self._more:
+        with self._lock:
             self._take(lane)
 
     def leave(self, lane: Lane) -> None:
         """Remove the first of a lane, which is done; the poller takes what is behind it."""
-        with self._more:
-            lane.popleft()
-            lane.charged = bool(lane)
+        with self._lock:
+            del lane[0]
             if lane:
                 self._take(lane)
-            elif lane.polled:
-                lane.polled = False
+            else:
+                lane.owner = None
                 self._lanes = [other for other in self._lanes if other is not lane]
 
     def _take(self, lane: Lane) -> None:
-        if not lane.polled:
-            lane.polled = True
+        if lane.owner is not self:
+            lane.owner = self
             self._lanes.append(lane)
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True)
@@ -204,7 +212,7 @@ class Poller:
         for lane in self._lanes:
             if not lane.stepped:
                 lane.stepped = True
-                while lane.polled and settled(lane, look):
+                while lane.owner is self and settled(lane, look):
                     found = True
                 lane.stepped = False
         return found
