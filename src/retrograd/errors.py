@@ -17,20 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "CastError",
-    "ComplexWarning",
-    "InvalidBackend",
-    "LinAlgError",
-    "OutOfMemoryError",
-    "SecondBackwardError",
-    "UnbatchableError",
-    "UnorderedError",
-    "UserError",
-    "VersionError",
-    "conversion",
-    "nearest",
-    "wrong_type",
-]
+    "CastError", "ComplexWarning", "InvalidBackend", "LinAlgError", "OutOfMemoryError",
+    "SecondBackwardError", "UnbatchableError", "UnorderedError", "UserError", "VersionError",
+    "conversion", "nearest", "wrong_type",
+]  # fmt: skip
 
 
 JOINING = ("cat", "concat", "concatenate", "stack")
@@ -83,7 +73,7 @@ class ComplexWarning(np.exceptions.ComplexWarning, UserWarning):
 
 
 class OutOfMemoryError(RuntimeError):
-    """An array could not be allocated."""
+    """Raised when there is no memory for an array."""
 
 
 class LinAlgError(RuntimeError):

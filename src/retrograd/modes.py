@@ -117,7 +117,7 @@ class Member:
         self.counted = False
 
     def count(self, deviates: bool) -> None:
-        """Count the thread in or out."""
+        """Add the calling thread to the count of threads in a mode, or take it out."""
         global special
         with _lock:
             special += deviates - self.counted

@@ -108,7 +108,7 @@ class Unknown(str):
     package: str
 
     def __new__(cls, text: str, package: str, name: str) -> Self:
-        """The text, and what it speaks of."""
+        """The text of the error for `name`, which `package` lacks."""
         made = super().__new__(cls, text)
         made.package, made.name = package, name
         return made

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Test = Callable[[Any], bool]
 
 __all__ = [
-    "alike", "broadcast", "flatten", "is_container", "is_leaf", "map_leaves", "register",
+    "broadcast", "flatten", "is_container", "is_leaf", "map_leaves", "register", "same_structure",
     "unflatten",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ def is_leaf(tree: Any) -> bool:
 
 
 def parts_of(tree: Any) -> Any:
-    """What a container holds, in order."""
+    """The children of a container, in order."""
     if type(tree) in REGISTERED:
         return REGISTERED[type(tree)][0](tree)[0]
     return tree.values() if isinstance(tree, dict) else tree
@@ -95,25 +95,25 @@ def _build(like: Any, leaves: Iterator[Any], leaf: Test) -> Any:
     return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
 
 
-def alike(tree: Any, like: Any) -> bool:
+def same_structure(tree: Any, like: Any) -> bool:
     """Whether two containers are built alike: of the same kinds, with the same keys.
 
-    >>> alike((1, [2]), (3, [4])), alike((1, 2), [1, 2])
+    >>> same_structure((1, [2]), (3, [4])), same_structure((1, 2), [1, 2])
     (True, False)
     """
     if type(like) in REGISTERED:
         if type(tree) is not type(like):
             return False
         (a, context), (b, expected) = (REGISTERED[type(like)][0](each) for each in (tree, like))
-        return context == expected and alike(list(a), list(b))
+        return context == expected and same_structure(list(a), list(b))
     if isinstance(like, (list, tuple)):
         if type(tree) is not type(like) or len(tree) != len(like):
             return False
-        return all(alike(a, b) for a, b in zip(tree, like, strict=True))
+        return all(same_structure(a, b) for a, b in zip(tree, like, strict=True))
     if isinstance(like, dict):
         if not isinstance(tree, dict) or list(tree) != list(like):
             return False
-        return all(alike(tree[key], like[key]) for key in like)
+        return all(same_structure(tree[key], like[key]) for key in like)
     return not is_container(tree)
 
 

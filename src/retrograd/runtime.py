@@ -93,7 +93,7 @@ def parsed(text: str | bytes) -> dict[str, Any]:
 
 
 def listed(value: Any, length: int | None = None) -> list[Any]:
-    """A list, of so many values."""
+    """A list, of `length` values where that is given; else raise ProgramError."""
     require(
         type(value) is list and length in (None, len(value)), f"no list of {length or 'any'} values"
     )
@@ -193,7 +193,7 @@ def reduce(name: str, out: Any, operands: list[Any], dtypes: Any, axes: list[int
 
 
 def first(name: str, out: Any, operands: list[Any], dtypes: Any, axes: list[int]) -> Any:
-    """Where the largest or the smallest element stands first: along one axis, or all."""
+    """The first place of the largest or smallest element: along one axis, or of all."""
     (x,) = listed(operands, 1)
     require(len(axes) in (1, x.ndim), "axes")
     require(without(x.shape, axes) == out.shape and out.dtype == np.intp, "shapes")
@@ -367,12 +367,12 @@ class Program:
         return np.ndarray(shape, dtype, whole, offset, strides)
 
     def _at(self, place: Any) -> Any:
-        """A part by its number."""
+        """The part of the program that has this number."""
         require(type(place) is int and 0 <= place < len(self._parts), "no such part")
         return self._parts[place]
 
     def _call(self, kind: Any, name: Any, out: Any, operands: Any, dtypes: Any, axes: Any) -> Any:
-        """What runs a call."""
+        """The function that carries out one call of a program."""
         require(type(kind) is str and kind in KINDS and type(name) is str, "no such call")
         make, names = KINDS[kind]
         require(name in names, f"{kind} of {name[:80]}")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes, version
+from .engine.placement import DeviceLike
 from .engine.tensor import Tensor, device, new_tensor, set_requires_grad
 from .kernels.allocation import has_values
 from .ops.creation.from_data import tensor
@@ -222,7 +223,7 @@ def scalars_differ(actual: Any, expected: Any, gap: Any, rtol: float, atol: floa
 
 
 def heading(what: str, first: str, rtol: float, atol: float) -> str:
-    """The first lines of the text."""
+    """The first lines of the text of an AssertionError."""
     return f"{what} are not {'close' if rtol or atol else 'equal'}!\n\n{first}"
 
 
@@ -320,7 +321,7 @@ def _limits(dtype: dtypes.dtype, low: Any, high: Any) -> tuple[Any, Any]:
 def make_tensor(
     *shape: Any,
     dtype: dtypes.dtype,
-    device: Any = "cpu",
+    device: DeviceLike = "cpu",
     low: float | None = None,
     high: float | None = None,
     requires_grad: bool = False,

@@ -44,21 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "Holomorphy",
-    "convert",
-    "derivatives",
-    "from_augmented",
-    "from_gradient",
-    "from_real",
-    "gradcheck",
-    "gradient",
-    "hessian",
-    "is_holomorphic",
-    "jacobian",
-    "pulled_back",
-    "to_augmented",
+    "Holomorphy", "convert", "derivatives", "from_augmented", "from_gradient", "from_real",
+    "gradcheck", "gradient", "hessian", "is_holomorphic", "jacobian", "pulled_back", "to_augmented",
     "to_real",
-]
+]  # fmt: skip
 
 CONJUGATED = {"torch": False, "tensorflow": False, "jax": True}  # beside ∂L/∂x + i ∂L/∂y
 FORMS = ("pair", "augmented", "real")
@@ -270,7 +259,7 @@ def is_holomorphic(
 
 
 def blocks(rows: list[list[Tensor]]) -> Tensor:
-    """The matrix of blocks."""
+    """The matrix that consists of these blocks."""
     return recorded.cat(*[recorded.cat(*row, dim=1) for row in rows], dim=0)
 
 

@@ -14,7 +14,7 @@ import retrograd.nn.functional as F
 from retrograd import autograd
 from retrograd.engine.tensor import new_tensor
 from retrograd.kernels import convolution, lapack, pooling, special, sums
-from retrograd.ops.core import structure
+from retrograd.ops.core import engine_ops
 from retrograd.ops.linalg import distance
 from retrograd.optim import rules
 
@@ -29,7 +29,7 @@ THRESHOLDS = [
     (sums, "WIDE", 4),
     (sums, "CACHED", 1),
     (sums, "CHUNK", 2),
-    (structure, "SMALL", 1),
+    (engine_ops, "SMALL", 1),
     (special, "BLOCK", 3),
     (convolution, "BLOCK", 64),
     (pooling, "MANY_TAPS", 1),

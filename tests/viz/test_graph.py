@@ -13,7 +13,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
-from retrograd.viz.layout import placed
+from retrograd.viz.layout import node_positions
 
 
 def data(picture):
@@ -170,7 +170,7 @@ def test_a_notebook_shows_the_page_in_a_frame():
 
 def test_nodes_of_a_row_are_apart_and_stand_above_their_users():
     edges = [[1, 2, 3], [4], [4, 5], [5], [], []]
-    spots = placed(edges)
+    spots = node_positions(edges)
     for node, targets in enumerate(edges):
         assert all(spots[node][1] > spots[each][1] for each in targets)
     for row in {row for _, row in spots}:
@@ -179,7 +179,7 @@ def test_nodes_of_a_row_are_apart_and_stand_above_their_users():
 
 
 def test_a_chain_stands_in_one_column():
-    assert {column for column, _ in placed([[1], [2], [3], []])} == {0.0}
+    assert {column for column, _ in node_positions([[1], [2], [3], []])} == {0.0}
 
 
 def test_a_box_says_its_op_its_formula_and_what_it_saves():

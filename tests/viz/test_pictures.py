@@ -18,7 +18,7 @@ from retrograd.viz.axes import logarithms, rounds
 from retrograd.viz.color import domain_colors
 from retrograd.viz.derivatives import limits, values_of
 from retrograd.viz.picture import inlined
-from retrograd.viz.timeline import Bar, shown, summary, told
+from retrograd.viz.timeline import Bar, draw, summary, told
 
 # -- memory ----------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ def test_timeline_measures_seconds():
     bars = [Bar("exp", "", False, 1.0, 1.5), Bar("ExpBackward0", "", True, 1.75, 2.0)]
     assert summary(bars) == "forward 500 ms in 1 ops, backward 250 ms in 1 nodes"
     assert told(bars).split() == ["750", "ms,", "most", "in", "exp"]
-    first, second = re.findall(r'<rect x="([\d.]+)" y="17" width="([\d.]+)"', shown(bars).svg)
+    first, second = re.findall(r'<rect x="([\d.]+)" y="17" width="([\d.]+)"', draw(bars).svg)
     assert float(second[0]) - float(first[0]) == pytest.approx(0.75 * 520)
     assert (float(first[1]), float(second[1])) == (260.0, 130.0)
 

@@ -1,4 +1,4 @@
-"""`torch.autograd`'s shape over the engine."""
+"""Derivatives under torch.autograd's names: passes, Functions, grad modes, hooks, gradcheck."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -44,16 +44,16 @@ class Definition(Protocol):
     def _kind(self, outputs: int) -> Any: ...
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The Function's own."""
+        """The Function's own `forward`."""
 
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """The Function's own."""
+        """The Function's own `setup_context`."""
 
     def jvp(self, *grad_inputs: Any, **kwargs: Any) -> Any:
-        """The Function's own."""
+        """The Function's own `jvp`."""
 
     def vmap(self, info: Any, *args: Any, **kwargs: Any) -> Any:
-        """The Function's own."""
+        """The Function's own `vmap`."""
 
 
 class FunctionCtx:

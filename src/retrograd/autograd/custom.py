@@ -28,7 +28,7 @@ from ..engine.inplace import rebase
 from ..engine.op import refuse_inference
 from ..engine.overriding import is_asked
 from ..engine.record import attach
-from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, shown, wrote
+from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, tensor_of, wrote
 from ..engine.views import add_view
 from ..engine.writable import check_writable
 from ..locks import structure
@@ -174,7 +174,7 @@ def cotangent(part: Any, layout: Any, materialize: bool) -> Tensor | None:
     """A cotangent as `backward` receives it."""
     if part is None:
         return new_tensor(np.zeros(*layout)) if materialize and layout is not None else None
-    return part if isinstance(part, Tensor) else shown(part)
+    return part if isinstance(part, Tensor) else tensor_of(part)
 
 
 def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:
@@ -337,7 +337,7 @@ def with_history(
 
 
 def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
-    """A view of all of `tensor`, with another history; that of a subclass is made by its class."""
+    """A view of the whole of `tensor` with another history, in its class."""
     if is_asked(type(tensor)):
         with modes.Changed(grad=False):
             view = tensor.view_as(tensor)
@@ -356,7 +356,7 @@ def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
 
 
 def history_of(tensor: Tensor) -> Node | None:
-    """Its node; of a view whose history is lost the stale one, which raises where it is used."""
+    """The node that leads to a tensor's history; of a lost view the stale node, which raises."""
     node = tensor._node
     return node if node is not None and node.params and node.op.stale else node_of(tensor)
 

@@ -59,7 +59,7 @@ class _DualLevel(Level):
 
 
 def _open() -> _DualLevel | None:
-    """The calling thread's dual level."""
+    """The dual level that the calling thread has open, None if it has none."""
     levels = [level for level in modes.state.levels if isinstance(level, _DualLevel)]
     return levels[-1] if levels else None
 

@@ -241,7 +241,7 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Raise NotImplementedError."""
+        """Raise NotImplementedError: see the class."""
         raise NotImplementedError(
             f"{cls.__name__}: NestedIOFunction is deprecated and not supported. Derive from "
             "autograd.Function, and pass the tensors of the containers one by one."

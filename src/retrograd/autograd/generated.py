@@ -67,7 +67,9 @@ class Call:
     def context(self, ctx: Any, saved: Sequence[Any], level: BatchLevel) -> Any:
         """The context that the Function's own methods get, made of the batch's."""
         own = self.function._backward_cls()
-        own.__dict__.update({name: shown(value, level) for name, value in ctx.attributes.items()})
+        own.__dict__.update(
+            {name: rebatched(value, level) for name, value in ctx.attributes.items()}
+        )
         own.needs_input_grad = ctx.needs_input_grad[1:]
         own.lent = tuple([Kept(t, dim).example(level) for t, dim in saved])
         return own
@@ -88,22 +90,22 @@ class Kept:
         return batched(to_front(self.value, self.dim), level, self.dim)
 
 
-def kept(value: Any, level: BatchLevel) -> Kept:
-    """What one example sees, taken out of the batched call."""
+def unbatched_value(value: Any, level: BatchLevel) -> Kept:
+    """A value with its batch axis, taken out of the batched call."""
     if not level.holds(value):
         return Kept(value, None)
     return Kept(value._array.value, None if value._array.shared else 0)
 
 
-def hidden(value: Any, level: BatchLevel) -> Any:
+def unbatched(value: Any, level: BatchLevel) -> Any:
     """An attribute of a context, with the batches in it taken out of the batched call."""
     if not any(level.holds(leaf) for leaf in pytree.flatten(value)):
         return value
-    return pytree.map_leaves(lambda leaf: kept(leaf, level), value)
+    return pytree.map_leaves(lambda leaf: unbatched_value(leaf, level), value)
 
 
-def shown(value: Any, level: BatchLevel) -> Any:
-    """An attribute again, as one example sees it."""
+def rebatched(value: Any, level: BatchLevel) -> Any:
+    """A value of `unbatched` as one example sees it again."""
     if not any(isinstance(leaf, Kept) for leaf in pytree.flatten(value)):
         return value
     return pytree.map_leaves(lambda leaf: leaf.example(level), value)
@@ -142,11 +144,11 @@ class Vmapped(Function):
             for t, t_all, dim in zip(given, args, call.dims, strict=True):
                 known[id(t)] = Kept(t_all, dim)
             saved, for_forward, fixed = [
-                [known.get(id(t)) or kept(t, level) for t in tensors]
+                [known.get(id(t)) or unbatched_value(t, level) for t in tensors]
                 for tensors in (own.to_save, own.saved_for_forward, own.non_differentiable)
             ]
             own.to_save = own.saved_for_forward = own.non_differentiable = ()
-            ctx.attributes = {name: hidden(v, level) for name, v in own.__dict__.items()}
+            ctx.attributes = {name: unbatched(v, level) for name, v in own.__dict__.items()}
             ctx.shapes = [t._array.shape if isinstance(t, Tensor) else None for t in given]
         ctx.call = call
         ctx.dims, ctx.forward_dims = [each.dim for each in saved], [t.dim for t in for_forward]

@@ -21,7 +21,7 @@ from ..engine.tensor import (
     method,
     new_tensor,
     node_of,
-    shown,
+    tensor_of,
 )
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
@@ -258,12 +258,12 @@ def grad(
 
 
 def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
-    """A cotangent that was captured, as a tensor with memory of its own, apart from `others`."""
+    """A captured cotangent as a tensor that shares no memory with `others`."""
     if g is None or isinstance(g, Tensor):
         return g
     g = as_array(g)
     if not has_memory(g):
-        return shown(g)
+        return tensor_of(g)
     fresh = g.base is None and g.flags.owndata and (not is_numpy(g) or g.flags.writeable)
     return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
@@ -285,7 +285,7 @@ def run_pass(
 
 
 def told_apart(error: SecondBackwardError, roots: Sequence[Node]) -> SecondBackwardError:
-    """The error with a sentence on what went wrong: the same graph again, or a part of an old one.
+    """The error for a freed graph, with a sentence on why it was freed.
 
     Nodes run newest first. So if any newer node has saved values, this pass read them, and only the
     older part of the graph was freed before.
@@ -364,7 +364,7 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
 
 
 def unrepeated(g: Tensor) -> Tensor:
-    """A gradient of which no element stands for several: it may be written."""
+    """A gradient that may be written: a copy where one element stands for several."""
     return recorded.clone(g) if has_memory(g._array) and overlaps(g._array) else g
 
 

@@ -48,7 +48,7 @@ class Decorator:
         raise NotImplementedError(f"{type(self).__name__} has no __exit__")
 
     def clone(self) -> Any:
-        """Another manager of the same kind."""
+        """A manager with the same settings, for one more call."""
         return type(self)()
 
     def __call__(self, function: F) -> F:
@@ -153,7 +153,7 @@ def _async_generator(function: Any, manager: Callable[[], Any]) -> Any:
 
 
 class BareDecorator(Decorator):
-    """One that decorates with and without parentheses: `@no_grad` and `@no_grad()`."""
+    """A manager that decorates with and without parentheses: `@no_grad` and `@no_grad()`."""
 
     __slots__ = ()
 
@@ -282,7 +282,7 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
         self.fields = {"grad": not mode, "inference": mode}
 
     def clone(self) -> Mode:
-        """Another manager of the same mode."""
+        """A manager with the same mode, for one more call."""
         return inference_mode(self.mode)
 
 
@@ -333,7 +333,7 @@ class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
         modes.restore(self.outer)
 
     def clone(self) -> Mode:
-        """Another manager of the same mode."""
+        """A manager with the same mode, for one more call."""
         return set_multithreading_enabled(self.mode)
 
 
@@ -379,7 +379,7 @@ class _force_original_view_tracking(Mode):  # noqa: N801 (PyTorch's name)
         self.mode, self.fields = mode, {}
 
     def clone(self) -> Mode:
-        """Another manager of the same mode."""
+        """A manager with the same mode, for one more call."""
         return _force_original_view_tracking(self.mode)
 
 

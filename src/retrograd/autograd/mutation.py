@@ -70,7 +70,7 @@ class SavedValues:
         self.on_memory.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all values."""
+        """Forget all saved values, as the context ends."""
         for table in (self.original, self.cloned, self.tid_to_weakhandle, self.on_memory):
             table.clear()
 

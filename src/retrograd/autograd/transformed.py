@@ -221,7 +221,7 @@ def on_batches(
                 rule = partial(load(".generated", __package__).on_examples, cls)
             output, places = of_rule(cls, rule(info, dims, *held, **kwargs))
         made = [
-            placed(out, dim, level, differentiated)
+            as_batch(out, dim, level, differentiated)
             for out, dim in zip(pytree.flatten(output), places, strict=True)
         ]
     result = tuple(made) if isinstance(output, list) else pytree.unflatten(output, made)
@@ -246,7 +246,7 @@ def of_rule(cls: Definition, returned: Any) -> tuple[Any, list[int | None]]:
         ) from None
 
 
-def placed(out: Any, dim: int | None, level: BatchLevel, differentiated: bool) -> Any:
+def as_batch(out: Any, dim: int | None, level: BatchLevel, differentiated: bool) -> Any:
     """An output as a batch; one that all examples share is a batch only if it gets a history."""
     if dim is not None:
         return new_tensor(Batch(to_front(out, dim), level))

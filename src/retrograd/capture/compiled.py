@@ -153,7 +153,7 @@ class Compiled:
                 return True
             if resized:
                 sizes = [t.shape for t in pytree.flatten((args, kwargs)) if isinstance(t, Tensor)]
-                met = self.waiting.found(tuple(sizes), lambda: [0])
+                met = self.waiting.get_or_make(tuple(sizes), lambda: [0])
                 met[0] += 1
                 return bool(met[0] > LATER)
         about = self.variants[-1].guards.failing(args, kwargs, modes.state)

@@ -1,7 +1,8 @@
 """Array programs as native code, by LLVM: what is done with a large array in one loop.
 
 It needs `llvmlite`, which `pip install retrograd[fast]` brings; without, NumPy computes everything.
-`explain` says what runs as a kernel, and what does not, and why.
+`explain` says what runs as a kernel, and what does not, and why. `compile`, which records whole
+steps of programs, is in `capture`.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class Abstract(StandIn, NDArrayOperatorsMixin):
         return like(self, self.trace.value(self, np.dtype(dtype)), dtype)
 
     def copy(self, order: str = "C") -> Any:
-        """Another array that holds the same."""
+        """A new abstract array that holds the same value."""
         return like(self, self.place, self.dtype)
 
     def conj(self) -> Any:
@@ -350,7 +350,7 @@ def written(target: Any, value: Any) -> Any:
 
 
 def copied(target: Any, value: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """`np.copyto`."""
+    """Record `np.copyto` of an operand."""
     written(target, value if where is True else np.where(where, value, target))
 
 
@@ -374,7 +374,7 @@ def zeros(x: Any, *how: Any, **named: Any) -> Abstract:
 
 
 def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
-    """`np.where` of three operands."""
+    """Record `np.where` of three operands."""
     if x is None or y is None:
         raise Refused("np.where of a condition alone")
     condition, x, y = aligned(condition, x, y)
@@ -409,7 +409,7 @@ def clipped(x: Any, least: Any = None, most: Any = None) -> Any:
 def numbered(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """`np.nan_to_num` of a real array."""
+    """Record `np.nan_to_num` of a real operand."""
     limits = np.finfo(x.dtype)
     high, low = (
         (limits.max if posinf is None else posinf),
@@ -421,7 +421,7 @@ def numbered(
 
 
 def rounded(x: Any, decimals: int = 0) -> Any:
-    """`np.round` of a real array."""
+    """Record `np.round` of a real operand."""
     if not decimals:
         return np.rint(x)
     scale = 10.0 ** abs(decimals)

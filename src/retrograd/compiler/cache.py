@@ -71,7 +71,7 @@ def private(path: Path) -> bool:
 
 
 def seal(name: str, built: bytes) -> bytes:
-    """What an entry begins with."""
+    """The checksum with which an entry begins."""
     return hashlib.blake2b(built, digest_size=SIZE, key=name.encode()).digest()
 
 

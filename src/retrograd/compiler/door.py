@@ -47,7 +47,7 @@ FEW = {bool, str, type(None), ModuleType}  # what parameters and namespaces are
 
 
 class Setting:
-    """From how many elements on arrays are large; and who is told of calls, if anyone is."""
+    """The least number of elements of large arrays, and the watcher who is told of calls."""
 
     least = 4096
     watcher: Any = None
@@ -56,7 +56,7 @@ class Setting:
 class Recent(OrderedDict[Any, Any]):
     """The kernels used last; of too many, the one that rests for the longest time goes."""
 
-    def found(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
+    def get_or_make(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
         """What is kept under a key, which is `make(*args)` where there is nothing."""
         try:
             self.move_to_end(key)
@@ -126,7 +126,7 @@ def by_kernel(function: Any, kernels: Recent, args: Any, params: dict[str, Any])
         key = (*map(known_of, operands), tuple(params))
     except TypeError:  # a parameter that is one of many
         return None
-    kernel = kernels.found(key, new_kernel, function, tuple(params), operands)
+    kernel = kernels.get_or_make(key, new_kernel, function, tuple(params), operands)
     return None if kernel is None else kernel(operands)
 
 

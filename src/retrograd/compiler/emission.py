@@ -109,7 +109,7 @@ class Writer:
         empty = ir.Constant(ir_type(x.dtype, self.lanes), ir.Undefined)
         first = self.b.insert_element(empty, x.ir, WORD(0))
         zeros = ir.Constant(ir.VectorType(WORD, self.lanes), [0] * self.lanes)
-        return x.made(self.b.shuffle_vector(first, empty, zeros))
+        return x.result(self.b.shuffle_vector(first, empty, zeros))
 
     def compute(self, values: Sequence[int], made: dict[int, Any], read: Read) -> None:
         """Add values to those that are `made`; `read` gives what is in memory, and None else."""
@@ -131,7 +131,7 @@ class ElementWriter(Writer):
     """
 
     def code(self) -> str:
-        """The module."""
+        """The module of LLVM's code for a kernel of single elements."""
         b, function = self.b, self.function
         end = function.append_basic_block("end")
         self.bases = [
@@ -232,7 +232,7 @@ def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
 
 
 def constant(builder: Any, text: str, dtype: np.dtype[Any]) -> Any:
-    """The number that Python writes so."""
+    """The number that a Python literal of a program stands for."""
     number = (
         text == "True" if dtype == BOOL else complex(text) if dtype.kind == "c" else float(text)
     )

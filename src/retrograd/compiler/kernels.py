@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .program import Program
 
-__all__ = ["Kernel", "abstracted", "found", "kernel"]
+__all__ = ["Kernel", "abstracted", "examined", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
 GRAIN, HARD_GRAIN = 1 << 14, 1 << 13  # elements of what a thread takes at once: some 5 us
@@ -83,7 +83,7 @@ class Kernel:
             return 0
 
     def native(self) -> Any:
-        """The kernel in C."""
+        """The kernel as an object of the C extension, which calls it faster."""
         types = tuple([dtype.num for dtype in (*self.dtypes, *self.made)])
         return loops.Kernel(
             build=self.code,
@@ -151,7 +151,7 @@ def kernel(
         return Rows(alone)
     known, weak = abstracted(operands)
     try:
-        return made(alone, weak, writes)
+        return kernel_for(alone, weak, writes)
     except PASSING:
         raise
     except Exception:
@@ -167,7 +167,7 @@ def abstracted(operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return known, [FLOAT if x.__class__ is float else x for x in known]
 
 
-def made(function: Callable[..., Any], operands: Sequence[Any], writes: bool = False) -> Any:
+def kernel_for(function: Callable[..., Any], operands: Sequence[Any], writes: bool = False) -> Any:
     """The kernel of a function, None if there is no code for it; raises what stops the recorder."""
     program = record(function, operands, writes).program
     if unknown(program) or program.length > LONGEST or len(program.inputs) > MOST:
@@ -178,8 +178,8 @@ def made(function: Callable[..., Any], operands: Sequence[Any], writes: bool = F
     return kernel if kernel.ufunc is None else None
 
 
-def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any, int]:
-    """Why a function has no kernel for such operands, or ""; its program; the bytes it writes."""
+def examined(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any, int]:
+    """(why there is no kernel, or ""; the program; the bytes written) of a function."""
     rows, alone = function in reducing, positional(function, names)
     size, why = max([x.size for x in operands if isinstance(x, np.ndarray)]), ""
     for given in [operands] if rows else reversed(abstracted(operands)):
@@ -208,10 +208,10 @@ class Baked:
         if not all(map(simple, numbers)):
             return None
         key, (known, _) = tuple(map(repr, numbers)), abstracted(operands)
-        kernel = self.kernels.found(key, attempted, made, self.function, known)
+        kernel = self.kernels.get_or_make(key, attempted, kernel_for, self.function, known)
         return None if kernel is None else kernel(operands)
 
 
 def simple(number: float) -> bool:
-    """Whether a number is one of few."""
+    """Whether a number is a multiple of 1/8, at most 16 in size."""
     return abs(number) <= 16 and (number * 8).is_integer()

@@ -63,7 +63,7 @@ def loaded(built: bytes, name: str) -> int:
 
 @memoized
 def address(code: Callable[..., str], program: Any, *variant: Any, unrolled: bool = True) -> int:
-    """Where `code(program, *variant, name)` is as a function of that name; built once on a host."""
+    """The address of the function that `code(program, *variant, name)` writes, built once."""
     name = "k" + cache.digest(code.__name__, str(program), *map(str, variant), HOST)
     found = cache.read(name)
     if found is None:

@@ -134,7 +134,7 @@ def plan(program: Program) -> Plan:
 
 
 def operands(program: Program, values: Iterable[int]) -> list[int]:
-    """What calls take."""
+    """The operands of the calls that give these values."""
     return [i for value in values for i in program.calls[value].operands]
 
 

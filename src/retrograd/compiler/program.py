@@ -129,7 +129,7 @@ def merged(program: Program) -> Program:
 
 
 def folded(program: Program) -> Program:
-    """Without uses of calls that give their operand, or a part that it was made of."""
+    """The program without calls that only give back their operand, or a part it was made of."""
     place: list[int] = []
     for number, call in enumerate(program.calls):
         place.append(number)
@@ -147,7 +147,7 @@ def folded(program: Program) -> Program:
 
 
 def live(program: Program) -> Program:
-    """Without dead code: calls that no output needs, inputs among them."""
+    """The program without calls that no output needs, inputs among them."""
     needed = {*program.outputs, *program.targets}
     for number in reversed(range(len(program.calls))):
         if number in needed:

@@ -79,7 +79,7 @@ def explain(function: Callable[..., Any], *args: Any, **params: Any) -> Explanat
 
 
 def described(opened: Any, operands: Any, names: Any, by_kernel: bool) -> Call:
-    """One call of what a door opens to."""
+    """The `Call` that says how a call was carried out: by a kernel, or why not."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     shapes = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
     size = max((x.size for x in arrays), default=0)
@@ -87,7 +87,7 @@ def described(opened: Any, operands: Any, names: Any, by_kernel: bool) -> Call:
         how = f"NumPy: {size} elements are less than {door.setting.least}"
         return Call(opened.__name__, shapes, False, how, "")
     kernels = importlib.import_module(".kernels", __package__)
-    why, program, written = kernels.found(opened.__wrapped__, names, operands)
+    why, program, written = kernels.examined(opened.__wrapped__, names, operands)
     if not by_kernel:
         how = f"NumPy: {why or 'the elements are too few, or lie in no rows'}"
         return Call(opened.__name__, shapes, False, how, "")

@@ -221,10 +221,10 @@ class Rows:
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for such operands gives; None where there is none."""
-        kernel, arrays = self.found(operands)
+        kernel, arrays = self.kernel_for(operands)
         return None if kernel is None else kernel(arrays)
 
-    def found(self, operands: Sequence[Any]) -> tuple[RowKernel | None, Sequence[Any]]:
+    def kernel_for(self, operands: Sequence[Any]) -> tuple[RowKernel | None, Sequence[Any]]:
         """The kernel for such operands, None where there is none; the arrays among them."""
         arrays, key = list[Any](), list[Any]()
         for x in flat(operands):
@@ -237,9 +237,11 @@ class Rows:
                 key.append(x)
         if max(x.size for x in arrays) < setting.least * TIMES:
             return None, arrays
-        return self.kernels.found(tuple(key), attempted, self.made, operands, arrays), arrays
+        return self.kernels.get_or_make(
+            tuple(key), attempted, self.new_kernel, operands, arrays
+        ), arrays
 
-    def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
+    def new_kernel(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
         """The kernel for operands like these; None where the recorder or the compiler stop."""
         if not all(x.size for x in arrays):
             return None

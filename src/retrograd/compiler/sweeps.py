@@ -140,7 +140,7 @@ class RowWriter(Writer):
         self.fixed: dict[int, Value] = {}  # inputs that are one number in a run
 
     def number(self) -> Any:
-        """The next number of the table."""
+        """The next number that the kernel finds in its table."""
         at = self.entry.gep(self.function.args[0], [LONG(next(self.place))], source_etype=LONG)
         return self.entry.load(at, typ=LONG)
 
@@ -161,7 +161,7 @@ class RowWriter(Writer):
         b.position_at_end(end)
 
     def code(self) -> str:
-        """The module."""
+        """The module of LLVM's code for a kernel of whole rows."""
         operands, dims = len(self.dtypes), self.variant.kept + self.variant.outer
         self.base = [self.entry.inttoptr(self.number(), POINTER) for _ in range(operands)]
         self.size = [self.number() for _ in range(dims + 1)]
@@ -244,9 +244,9 @@ class RowWriter(Writer):
         self.at = [next(rest) for _ in self.at]
         for i, x in self.known.items():
             if not isinstance(x.ir, ir.Constant):
-                self.known[i] = x.made(next(rest))
+                self.known[i] = x.result(next(rest))
         for i, (factor, scale) in self.inverses.items():
-            self.inverses[i] = factor.made(next(rest)), scale.made(next(rest))
+            self.inverses[i] = factor.result(next(rest)), scale.result(next(rest))
 
     def begin(self, index: Any) -> None:
         """The numbers of a row, by all sweeps but those that write and go across."""
@@ -364,7 +364,7 @@ class RowWriter(Writer):
             self.store(sweep, self.vectors(sweep, at, offset, mask), at, offset, mask)
 
     def store(self, sweep: Sweep, made: Elements, at: list[Any], offset: Any, mask: Any) -> None:
-        """Write what a sweep writes."""
+        """Write the outputs of a sweep for some elements."""
         for value, i in sweep.stored:
             stored(self.b, at[self.inputs + i], offset, made[value], mask)
 
@@ -446,13 +446,13 @@ class RowWriter(Writer):
             lanes //= 2
             halves = [[self.lanes_of(x, at, lanes) for x in held] for at in (0, lanes)]
             held = self.pair(call, *halves)
-        high, *low = [x.made(self.b.extract_element(x.ir, WORD(0))) for x in held]
+        high, *low = [x.result(self.b.extract_element(x.ir, WORD(0))) for x in held]
         return convert(high + low[0] if low else high, call.dtype)
 
     def lanes_of(self, x: Value, first: int, count: int) -> Value:
         """Some lanes of a vector."""
         places = ir.Constant(ir.VectorType(WORD, count), list(range(first, first + count)))
-        return x.made(self.b.shuffle_vector(x.ir, ir.Constant(x.ir.type, ir.Undefined), places))
+        return x.result(self.b.shuffle_vector(x.ir, ir.Constant(x.ir.type, ir.Undefined), places))
 
     def pair(self, call: Call, a: list[Value], b: list[Value]) -> list[Value]:
         """Two lanes as one."""

@@ -34,7 +34,7 @@ class Noting(dict[str, Any]):
         return found
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As a dictionary's."""
+        """The value of a key, which is noted as read; as a dictionary's `get`."""
         self.read[name] = found = super().get(name, default)
         return found
 
@@ -78,11 +78,11 @@ class Updates:
             return False
         operands = (*arrays, *numbers)
         kind = variant, len(arrays), arrays[0].dtype.num
-        choices = self.read.found(kind, list)
+        choices = self.read.get_or_make(kind, list)
         for names in choices:
             key = kind, names, tuple(map(group.get, names))
             if key in self.kernels:
-                kernel = self.kernels.found(key, dict)
+                kernel = self.kernels.get_or_make(key, dict)
                 return kernel is not None and kernel(operands) is not None
         noting = Noting(group)
 
@@ -97,5 +97,5 @@ class Updates:
         names = tuple(noting.read)
         if names not in choices:
             choices.append(names)
-        self.kernels.found((kind, names, (*noting.read.values(),)), lambda: kernel)
+        self.kernels.get_or_make((kind, names, (*noting.read.values(),)), lambda: kernel)
         return kernel is not None and kernel(operands) is not None

@@ -56,7 +56,7 @@ def _operator(name: str, real: str, signed: str, unsigned: str) -> tuple[Operato
         if left.dtype != right.dtype:
             raise TypeError(f"{name} of {left.dtype} and {right.dtype}: convert() one of them")
         how = {"f": real, "i": signed}.get(x.dtype.kind, unsigned)
-        return x.made(getattr(x.builder, how)(left.ir, right.ir))
+        return x.result(getattr(x.builder, how)(left.ir, right.ir))
 
     return (
         lambda self, other: emit(self, self, self.like(other)),
@@ -95,20 +95,20 @@ class Value:
         """`other` itself where it is a value, else the constant."""
         return other if isinstance(other, Value) else self.number(other)
 
-    def made(self, instruction: Any, dtype: Any = None) -> Value:
+    def result(self, instruction: Any, dtype: Any = None) -> Value:
         """The value of an instruction, of this one's dtype or of another."""
         return Value(self.builder, instruction, self.dtype if dtype is None else dtype)
 
     def __neg__(self) -> Value:
         emit = self.builder.fneg if self.dtype.kind == "f" else self.builder.neg
-        return self.made(emit(self.ir))
+        return self.result(emit(self.ir))
 
     def __invert__(self) -> Value:
-        return self.made(self.builder.not_(self.ir))
+        return self.result(self.builder.not_(self.ir))
 
     def __abs__(self) -> Value:
         if self.dtype.kind == "f":
-            return called("fabs", self)
+            return call_intrinsic("fabs", self)
         return select(self < 0, -self, self) if self.dtype.kind == "i" else self
 
     __eq__ = _comparison("==")  # type: ignore[assignment]
@@ -135,10 +135,10 @@ def compared(relation: str, x: Value, y: Any) -> Value:
         how = builder.fcmp_unordered if relation == "!=" else builder.fcmp_ordered
     else:
         how = builder.icmp_signed if x.dtype.kind == "i" else builder.icmp_unsigned
-    return x.made(how(relation, x.ir, right), BOOL)
+    return x.result(how(relation, x.ir, right), BOOL)
 
 
-def called(name: str, *operands: Value) -> Value:
+def call_intrinsic(name: str, *operands: Value) -> Value:
     """A call of LLVM's intrinsic of that name, whose result is of the first operand's type."""
     x = operands[0]
     kinds, module = [y.ir.type for y in operands], x.builder.module
@@ -148,12 +148,12 @@ def called(name: str, *operands: Value) -> Value:
     function = module.globals.get(whole)
     if function is None:
         function = ir.Function(module, ir.FunctionType(kinds[0], kinds), whole)
-    return x.made(x.builder.call(function, [y.ir for y in operands]))
+    return x.result(x.builder.call(function, [y.ir for y in operands]))
 
 
 def _intrinsic(name: str, about: str) -> Callable[[Value], Value]:
     def function(x: Value) -> Value:
-        return called(name, x)
+        return call_intrinsic(name, x)
 
     function.__name__, function.__doc__ = name, about
     return function
@@ -168,17 +168,17 @@ rint = _intrinsic("roundeven", "The nearest integer, a float; the even one of tw
 
 def copysign(x: Any, y: Value) -> Value:
     """|x| with the sign of y."""
-    return called("copysign", y.like(x), y)
+    return call_intrinsic("copysign", y.like(x), y)
 
 
 def fma(x: Value, y: Any, z: Any) -> Value:
     """x * y + z, rounded once."""
-    return called("fma", x, x.like(y), x.like(z))
+    return call_intrinsic("fma", x, x.like(y), x.like(z))
 
 
 def ldexp(x: Value, n: Value) -> Value:
     """x * 2**n for an integer n, rounded once; quick only where the machine has it for vectors."""
-    return called("ldexp", x, convert(n, INT32))
+    return call_intrinsic("ldexp", x, convert(n, INT32))
 
 
 def select(condition: Value, x: Any, y: Any) -> Any:
@@ -188,7 +188,7 @@ def select(condition: Value, x: Any, y: Any) -> Any:
         return Complex(select(condition, x.real, y.real), select(condition, x.imag, y.imag))
     known = x if isinstance(x, Value) else y
     picked = known.builder.select(condition.ir, known.like(x).ir, known.like(y).ir)
-    return known.made(picked)
+    return known.result(picked)
 
 
 def isnan(x: Value) -> Value:
@@ -199,13 +199,13 @@ def isnan(x: Value) -> Value:
 def bits(x: Value) -> Value:
     """The bits of a float as a signed integer of its width."""
     dtype = INTEGERS[x.dtype]
-    return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
+    return x.result(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
 
 
 def from_bits(x: Value) -> Value:
     """The float whose bits an integer of its width has."""
     dtype = FLOATS[x.dtype]
-    return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
+    return x.result(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
 
 
 def looked_up(index: Value, name: str, numbers: Sequence[float]) -> Value:
@@ -218,7 +218,7 @@ def looked_up(index: Value, name: str, numbers: Sequence[float]) -> Value:
         table.initializer, table.global_constant = ir.Constant(kind, list(numbers)), True
         table.linkage = "internal"
     place = builder.gep(table, [index.ir], source_etype=ir.DoubleType())
-    return index.made(builder.load(place, typ=ir.DoubleType()), FLOAT64)
+    return index.result(builder.load(place, typ=ir.DoubleType()), FLOAT64)
 
 
 class _Assumed(threading.local):
@@ -232,7 +232,7 @@ _ASSUMED = _Assumed()
 
 @contextmanager
 def assuming() -> Iterator[list[Value]]:
-    """Within it, code may be emitted that is right where conditions hold, which it lists.
+    """A context in which code may assume that conditions hold; it lists them.
 
     So a kernel has a quick loop beside the one that is always right, with the same bits.
     """
@@ -255,13 +255,13 @@ def assumed(condition: Value) -> bool:
 def remainder(x: Value, y: Value) -> Value:
     """What is left of x after division by y, with the sign of x; of integers, y is not 0."""
     how = {"f": x.builder.frem, "i": x.builder.srem}.get(x.dtype.kind, x.builder.urem)
-    return x.made(how(x.ir, y.ir))
+    return x.result(how(x.ir, y.ir))
 
 
 def truncated_quotient(x: Value, y: Value) -> Value:
     """x / y of integers, rounded towards 0; y is not 0, nor -1 where x has no negative."""
     how = x.builder.sdiv if x.dtype.kind == "i" else x.builder.udiv
-    return x.made(how(x.ir, y.ir))
+    return x.result(how(x.ir, y.ir))
 
 
 def convert(x: Any, dtype: Any) -> Any:
@@ -281,7 +281,7 @@ def convert(x: Any, dtype: Any) -> Any:
         return x != 0
     if x.dtype.kind == "f" and dtype.kind in "iu":
         return integers(x, dtype)
-    return x.made(_cast(x, dtype)(x.ir, ir_type(dtype, x.lanes)), dtype)
+    return x.result(_cast(x, dtype)(x.ir, ir_type(dtype, x.lanes)), dtype)
 
 
 def _cast(x: Value, dtype: np.dtype[Any]) -> Any:
@@ -311,7 +311,7 @@ def integers(x: Value, dtype: Any) -> Value:
     limit = 2.0**63 if wide else 2.0**31
     inside = (x >= -limit) & (x < limit)
     safe = select(inside, x, 0.0)
-    found = x.made(x.builder.fptosi(safe.ir, ir_type(register, x.lanes)), register)
+    found = x.result(x.builder.fptosi(safe.ir, ir_type(register, x.lanes)), register)
     return convert(select(inside, found, np.iinfo(register).min), dtype)
 
 
@@ -344,7 +344,7 @@ class Complex:
         return np.dtype(f"c{2 * self.real.dtype.itemsize}")
 
     def number(self, number: Any) -> Complex:
-        """A constant beside this value."""
+        """A complex constant of this value's dtype."""
         return Complex.of(number, self)
 
     def __add__(self, other: Any) -> Complex:
@@ -363,7 +363,7 @@ class Complex:
         )
 
     def __truediv__(self, other: Any) -> Complex:
-        """By Smith's algorithm, as NumPy: nothing overflows that need not."""
+        """The quotient by Smith's algorithm, as in NumPy: nothing overflows that need not."""
         other = Complex.of(other, self)
         a, b, c, d = self.real, self.imag, other.real, other.imag
         wide = abs(c) >= abs(d)

@@ -6,6 +6,7 @@ Derivatives of beta and Dirichlet samples are implicit: see `samplers.py`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import ops, special
@@ -18,7 +19,7 @@ from .location_scale import Uniform
 from .samplers import _sample_dirichlet
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
-from .utils import broadcast_all, clamp_probs, euler_constant
+from .utils import Values, broadcast_all, clamp_probs, euler_constant
 
 __all__ = ["Beta", "ContinuousBernoulli", "Dirichlet", "Kumaraswamy"]
 
@@ -68,7 +69,7 @@ class Dirichlet(ExponentialFamily):
         """mean (1 - mean) / (total + 1)."""
         return self.mean * (1 - self.mean) / (self._total + 1)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Shares of gamma samples."""
         return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
@@ -108,13 +109,13 @@ class Beta(ExponentialFamily):
     has_rsample = True
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self, concentration1: Values, concentration0: Values, validate_args: bool | None = None
     ) -> None:
         both = ops.stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=False)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = self._get_checked_instance(Beta, _instance)
         new._dirichlet = self._dirichlet.expand(batch_shape)
         super(Beta, new).__init__(batch_shape, validate_args=False)
@@ -123,17 +124,17 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Tensor:
-        """That of the share itself."""
+        """The concentration of the share itself, PyTorch's alpha."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Tensor:
-        """That of what is left of 1."""
+        """The concentration of the rest, PyTorch's beta."""
         return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self) -> Tensor:
-        """The first one's share."""
+        """The mean of the share, alpha / (alpha + beta)."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     mode = property(
@@ -142,11 +143,11 @@ class Beta(ExponentialFamily):
 
     @property
     def variance(self) -> Tensor:
-        """Its variance."""
+        """The variance of the share."""
         a, b = self.concentration1, self.concentration0
         return a * b / ((a + b).square() * (a + b + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The first component of a Dirichlet sample."""
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
@@ -181,7 +182,7 @@ class Kumaraswamy(TransformedDistribution):
     has_rsample = True
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self, concentration1: Values, concentration0: Values, validate_args: bool | None = None
     ) -> None:
         a, b = broadcast_all(concentration1, concentration0)
         self.concentration1, self.concentration0 = a, b
@@ -229,8 +230,8 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
 
     def __init__(
         self,
-        probs: Any = None,
-        logits: Any = None,
+        probs: Values | None = None,
+        logits: Values | None = None,
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
@@ -264,7 +265,7 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
             lambda t: 1 / 12 - t**2 / 240 + t**4 / 6048,
         )
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The quantile of a uniform number."""
         shape = self._extended_shape(sample_shape)
         return self.icdf(ops.rand(shape, dtype=self._param.dtype))

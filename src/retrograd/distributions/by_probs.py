@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.tensor import Size, Tensor
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .utils import Values, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbs"]
 
@@ -16,13 +16,13 @@ class ByProbs(Distribution):
 
     _is_binary = True
 
-    def _given(self, probs: Any, logits: Any) -> tuple[str, Any]:
+    def _given(self, probs: Values | None, logits: Values | None) -> tuple[str, Any]:
         """The name and the value of the one that is not None; else ValueError."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         return ("logits", logits) if probs is None else ("probs", probs)
 
-    def _by_odds(self, probs: Any, logits: Any, *others: Any) -> Any:
+    def _by_odds(self, probs: Values | None, logits: Values | None, *others: Any) -> Any:
         """Take one of the two, broadcast against the others, which are returned."""
         name, value = self._given(probs, logits)
         value, *rest = broadcast_all(value, *others)
@@ -47,5 +47,5 @@ class ByProbs(Distribution):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """Probabilities."""
+        """The probabilities, computed from the logits where those were given."""
         return logits_to_probs(self.logits, is_binary=self._is_binary)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import dtypes, ops
@@ -13,7 +14,7 @@ from .by_probs import ByProbs
 from .counts import ODDS, Binomial
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import broadcast_all, clamp_probs, softplus
+from .utils import Values, broadcast_all, clamp_probs, softplus
 
 __all__ = [
     "Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough",
@@ -29,7 +30,10 @@ class ByWeights(ByProbs):
     _is_vector = True  # whether a sample says something of each event
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Values | None = None,
+        logits: Values | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         name, value = self._given(probs, logits)
         if value.dim() < 1:
@@ -44,7 +48,7 @@ class ByWeights(ByProbs):
 
     @property
     def _categorical(self) -> Categorical:
-        """The same as indices."""
+        """The distribution over the same categories whose samples are indices."""
         given = {"logits" if self._is_logits else "probs": self._param}
         return Categorical(**given, validate_args=False)
 
@@ -75,7 +79,7 @@ class Categorical(ByWeights):
     mean = variance = property(_nan, doc="NaN: events have no order.")
     mode = property(lambda self: self._param.argmax(-1), doc="The most probable event.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Integers, of dtype int64."""
         with no_grad():
             rows = self.probs.reshape(-1, self._num_events)
@@ -120,8 +124,8 @@ class OneHotCategorical(ByWeights):
     def _encoded(self, index: Tensor) -> Tensor:
         return ops.eye(self.event_shape[0], dtype=self._param.dtype)[index.contiguous()]
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Vectors of zeros and one 1."""
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """One-hot vectors, one for each sample."""
         return self._encoded(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -152,7 +156,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with the derivative of `probs`."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
@@ -171,8 +175,8 @@ class Multinomial(ByWeights):
     def __init__(
         self,
         total_count: int = 1,
-        probs: Any = None,
-        logits: Any = None,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(total_count, int):
@@ -190,8 +194,8 @@ class Multinomial(ByWeights):
     mean = property(lambda self: self.total_count * self.probs, doc="total_count probs.")
     variance = property(lambda self: self.mean * (1 - self.probs), doc="Its variance.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Counts."""
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Counts of each category, summing to `total_count`."""
         shape = Size((self.total_count, *sample_shape))
         drawn = self._categorical.sample(shape)
         counts = self._param.new_zeros(self._extended_shape(sample_shape))
@@ -232,16 +236,16 @@ class LogitRelaxedBernoulli(ByProbs):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: Values,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
         self._by_odds(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Logistic noise, moved and scaled."""
         shape = self._extended_shape(sample_shape)
         u = clamp_probs(ops.rand(shape, dtype=self._param.dtype))
@@ -270,9 +274,9 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: Values,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
@@ -293,15 +297,15 @@ class ExpRelaxedCategorical(ByWeights):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: Values,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
         super().__init__(probs, logits, validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Logits with Gumbel noise, over the temperature, normalised."""
         shape = self._extended_shape(sample_shape)
         noise = clamp_probs(ops.rand(shape, dtype=self._param.dtype))
@@ -334,9 +338,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: Values,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)

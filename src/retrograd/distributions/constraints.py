@@ -12,6 +12,7 @@ tensor([ True, False])
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes, linalg, ops
@@ -71,7 +72,7 @@ class _Dependent(Constraint):
     def __call__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
     ) -> Any:
-        """The same with what is known said."""
+        """A dependent constraint of which `is_discrete` and `event_dim` are known."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -315,7 +316,7 @@ class MixtureSameFamilyConstraint(Constraint):
 class _Cat(Constraint):
     """Regions for parts of lengths `lengths`, one after another along `dim`."""
 
-    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         self.cseq = list(cseq)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         self.dim = dim

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import dtypes, ops
@@ -14,7 +15,7 @@ from . import constraints
 from .by_probs import ByProbs
 from .distribution import ExponentialFamily
 from .samplers import _standard_gamma
-from .utils import broadcast_all, softplus
+from .utils import Values, broadcast_all, softplus
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
 
@@ -37,7 +38,10 @@ class Bernoulli(ByProbs, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Values | None = None,
+        logits: Values | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._by_odds(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
@@ -50,7 +54,7 @@ class Bernoulli(ByProbs, ExponentialFamily):
         """The more probable value, NaN if both are."""
         return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Zeros and ones."""
         with no_grad():
             return ops.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
@@ -86,9 +90,9 @@ class Binomial(ByProbs):
 
     def __init__(
         self,
-        total_count: Any = 1,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: Values = 1,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         (count,) = self._by_odds(probs, logits, total_count)
@@ -108,8 +112,8 @@ class Binomial(ByProbs):
         """The integer part of (total_count + 1) probs, at most `total_count`."""
         return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Counts."""
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Numbers of successes among `total_count` trials."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
@@ -154,9 +158,9 @@ class NegativeBinomial(ByProbs):
 
     def __init__(
         self,
-        total_count: Any,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: Values,
+        probs: Values | None = None,
+        logits: Values | None = None,
         validate_args: bool | None = None,
     ) -> None:
         (count,) = self._by_odds(probs, logits, total_count)
@@ -170,7 +174,7 @@ class NegativeBinomial(ByProbs):
     )
     variance = property(lambda self: self.mean / (-self.logits).sigmoid(), doc="Its variance.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Poisson counts of gamma rates."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
@@ -198,7 +202,10 @@ class Geometric(ByProbs):
     support = constraints.nonnegative_integer
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Values | None = None,
+        logits: Values | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._by_odds(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
@@ -212,7 +219,7 @@ class Geometric(ByProbs):
     mode = property(lambda self: zeros_like(self.probs), doc="0.")
     variance = property(lambda self: self.mean / self.probs, doc="(1 - probs) / probs^2.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The integer parts of exponential numbers."""
         dtype = self.probs.dtype
         with no_grad():
@@ -241,14 +248,14 @@ class Poisson(ExponentialFamily):
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, rate=rate)
 
     mean = variance = property(lambda self: self.rate, doc="`rate`.")
     mode = property(lambda self: self.rate.floor(), doc="The integer part of `rate`.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Counts."""
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Counts of events, in the dtype of the rate."""
         with no_grad():
             return ops.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 

@@ -15,6 +15,7 @@ A class with further distributions among its attributes expands these too.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad import grad
@@ -26,7 +27,7 @@ from .utils import _sum_rightmost, broadcast_all, lazy_property
 __all__ = ["Distribution", "ExponentialFamily"]
 
 
-def size_of(shape: Any) -> Any:
+def size_of(shape: Sequence[int]) -> Any:
     """A shape as a Size; one that is none, as of a program's several events, stays what it is."""
     try:
         return Size(shape)
@@ -65,8 +66,8 @@ class Distribution:
 
     def __init__(
         self,
-        batch_shape: Any = (),
-        event_shape: Any = (),
+        batch_shape: Sequence[int] = (),
+        event_shape: Sequence[int] = (),
         validate_args: bool | None = None,
     ) -> None:
         super().__init__()  # of a class beside this one
@@ -104,7 +105,7 @@ class Distribution:
                     f"satisfy the constraint {region!r}, but found invalid values:\n{value}"
                 )
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         """The same distributions with batch dimensions expanded to `batch_shape`; views, no copies.
 
         `_instance` is what an overriding `expand` made by `_get_checked_instance`, to be filled.
@@ -148,7 +149,7 @@ class Distribution:
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """By name, where each parameter that is a tensor is valid."""
+        """The constraint of each parameter that is a tensor, by name."""
         raise NotImplementedError(f"{type(self)} does not define arg_constraints")
 
     @property
@@ -176,12 +177,12 @@ class Distribution:
         """The square root of the variance."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples without derivative, of shape `sample_shape + batch_shape + event_shape`."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples that are differentiable functions of the parameters, where `has_rsample`."""
         raise NotImplementedError(f"{type(self)} does not implement rsample")
 
@@ -221,7 +222,7 @@ class Distribution:
         """The exponential of the entropy, of shape `batch_shape`."""
         return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         """The shape of samples of shape `sample_shape`."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 

@@ -6,7 +6,8 @@ Derivatives of samples by a concentration are implicit: see `samplers.py`.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from .. import dtypes, ops, special
 from ..engine.tensor import Tensor
@@ -16,7 +17,7 @@ from .distribution import Distribution, ExponentialFamily
 from .samplers import _standard_gamma
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import PowerTransform
-from .utils import where_finite
+from .utils import Values, where_finite
 
 __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "InverseGamma"]
 
@@ -35,14 +36,14 @@ class Exponential(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, rate=rate)
 
     mean = stddev = property(lambda self: self.rate.reciprocal(), doc="1 / rate.")
     mode = property(lambda self: zeros_like(self.rate), doc="0.")
     variance = property(lambda self: self.rate**-2, doc="1 / rate^2.")
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """A standard exponential number over `rate`."""
         shape = self._extended_shape(sample_shape)
         return self.rate.new_empty(shape).exponential_() / self.rate
@@ -86,7 +87,9 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: Values, rate: Values, validate_args: bool | None = None
+    ) -> None:
         self._parametrize(validate_args, concentration=concentration, rate=rate)
 
     mean = property(lambda self: self.concentration / self.rate, doc="concentration / rate.")
@@ -97,7 +100,7 @@ class Gamma(ExponentialFamily):
         """(concentration - 1) / rate, at least 0."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """A standard gamma sample over `rate`."""
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
@@ -138,7 +141,7 @@ class Chi2(Gamma):
 
     arg_constraints: ClassVar = {"df": constraints.positive}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, df=df)
 
     concentration = property(lambda self: 0.5 * self.df, doc="df / 2.")
@@ -161,7 +164,9 @@ class InverseGamma(TransformedDistribution):
     concentration = of_base("concentration")
     rate = of_base("rate")
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: Values, rate: Values, validate_args: bool | None = None
+    ) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         power = PowerTransform(-ops.ones((), dtype=base.rate.dtype))
         super().__init__(base, power, validate_args=validate_args)
@@ -199,7 +204,7 @@ class FisherSnedecor(Distribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df1: Values, df2: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, df1=df1, df2=df2)
 
     @property
@@ -225,7 +230,7 @@ class FisherSnedecor(Distribution):
             math.nan,
         )
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The quotient of two gamma samples of mean 1."""
         above = Gamma(self.df1 / 2, self.df1 / 2, validate_args=False).rsample(sample_shape)
         below = Gamma(self.df2 / 2, self.df2 / 2, validate_args=False).rsample(sample_shape)

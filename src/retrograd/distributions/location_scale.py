@@ -6,6 +6,7 @@ The halves of the normal and of the Cauchy distribution are here, too.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import dtypes, ops, special
@@ -16,7 +17,7 @@ from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import AbsTransform, AffineTransform, ExpTransform
-from .utils import _standard_normal, broadcast_all, euler_constant, where_finite
+from .utils import Values, _standard_normal, broadcast_all, euler_constant, where_finite
 
 __all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "Normal", "StudentT",
            "Uniform"]  # fmt: skip
@@ -40,20 +41,20 @@ class Normal(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, loc=loc, scale=scale)
 
     mean = mode = property(lambda self: self.loc, doc="`loc`.")
     stddev = property(lambda self: self.scale, doc="`scale`.")
     variance = property(lambda self: self.scale**2, doc="scale^2.")
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples without derivative."""
         shape = self._extended_shape(sample_shape)
         loc, scale = self.loc.detach(), self.scale.detach()
         return ops.normal(loc.expand(shape), scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """loc + scale * z."""
         shape = self._extended_shape(sample_shape)
         return self.loc + self.scale * _standard_normal(shape, self.loc.dtype)
@@ -92,14 +93,14 @@ class Laplace(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, loc=loc, scale=scale)
 
     mean = mode = property(lambda self: self.loc, doc="`loc`.")
     stddev = property(lambda self: 2**0.5 * self.scale, doc="sqrt(2) scale.")
     variance = property(lambda self: 2 * self.scale**2, doc="2 scale^2.")
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The quantile of a uniform number, which lies between -1 and 1 as in PyTorch."""
         u = ops.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         u.uniform_(dtypes.finfo(u.dtype).eps - 1, 1)
@@ -135,14 +136,14 @@ class Cauchy(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, loc=loc, scale=scale)
 
     mode = property(lambda self: self.loc, doc="`loc`.")
     mean = property(lambda self: full_like(self.loc, math.nan), doc="NaN.")
     variance = property(lambda self: full_like(self.loc, math.inf), doc="Infinite.")
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """loc + scale * z."""
         return (
             self.loc + self.scale * self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
@@ -180,7 +181,7 @@ class StudentT(Distribution):
     has_rsample = True
 
     def __init__(
-        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+        self, df: Values, loc: Values = 0.0, scale: Values = 1.0, validate_args: bool | None = None
     ) -> None:
         self._parametrize(validate_args, df=df, loc=loc, scale=scale)
 
@@ -194,7 +195,7 @@ class StudentT(Distribution):
         other = full_like(df, math.inf).masked_fill(df <= 1, math.nan)
         return where_finite(df > 2, df, 3.0, lambda df: self.scale**2 * df / (df - 2), other)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """A normal sample over the root of a chi-squared one over `df`."""
         z = _standard_normal(self._extended_shape(sample_shape), self.df.dtype)
         squares = Chi2(self.df, validate_args=False).rsample(sample_shape)
@@ -225,7 +226,7 @@ class Uniform(Distribution):
 
     has_rsample = True
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: Values, high: Values, validate_args: bool | None = None) -> None:
         self._parametrize(validate_args, low=low, high=high)
 
     @property
@@ -236,7 +237,7 @@ class Uniform(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """From `low` to `high`."""
+        """The interval from `low` to `high`."""
         return constraints.interval(self.low, self.high)
 
     mean = property(lambda self: (self.low + self.high) / 2, doc="The middle.")
@@ -244,7 +245,7 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12**0.5, doc="Width over sqrt(12).")
     variance = property(lambda self: (self.high - self.low) ** 2 / 12, doc="Width^2 over 12.")
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """low + (high - low) * u."""
         u = ops.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
@@ -277,7 +278,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints: ClassVar = LOCATION_SCALE
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = dtypes.finfo(self.loc.dtype)
         low = full_like(self.loc, limits.tiny).detach()
@@ -340,7 +341,7 @@ class HalfNormal(_Half):
     tensor([0.7979, 1.5958])
     """
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Values, validate_args: bool | None = None) -> None:
         self._fold(Normal(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale * (2 / math.pi) ** 0.5, doc="scale sqrt(2 / pi).")
@@ -356,7 +357,7 @@ class HalfCauchy(_Half):
     tensor([0.0000, 0.5000])
     """
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Values, validate_args: bool | None = None) -> None:
         self._fold(Cauchy(0, scale, validate_args=False), validate_args)
 
     mean = variance = property(lambda self: full_like(self.scale, math.inf), doc="Infinite.")

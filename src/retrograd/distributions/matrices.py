@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from .. import dtypes, linalg, ops
 from ..autograd.grad_mode import no_grad
@@ -15,7 +16,7 @@ from .beta_family import Beta
 from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
 from .multivariate import ByScale, half_log_det, squares
-from .utils import _standard_normal
+from .utils import Values, _standard_normal
 
 __all__ = ["LKJCholesky", "Wishart"]
 
@@ -39,7 +40,7 @@ class Wishart(ByScale, ExponentialFamily):
 
     def __init__(
         self,
-        df: Any,
+        df: Values,
         covariance_matrix: Tensor | None = None,
         precision_matrix: Tensor | None = None,
         scale_tril: Tensor | None = None,
@@ -85,8 +86,8 @@ class Wishart(ByScale, ExponentialFamily):
         diagonal = c.diagonal(dim1=-2, dim2=-1)
         return self._scaled * (c**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """By the decomposition of M. S. Bartlett, 1933: L A A^T L^T."""
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples L A A^T L^T, by the decomposition of M. S. Bartlett, 1933."""
         df = self.df.unsqueeze(-1) - ops.arange(self._n, dtype=self.df.dtype)
         roots = Chi2(df, validate_args=False).rsample(sample_shape).sqrt().diag_embed()
         row, column = ops.tril_indices(self._n, self._n, -1)
@@ -132,7 +133,7 @@ class LKJCholesky(Distribution):
     support = constraints.corr_cholesky
 
     def __init__(
-        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+        self, dim: int, concentration: Values = 1.0, validate_args: bool | None = None
     ) -> None:
         if dim < 2:
             raise ValueError(
@@ -143,7 +144,7 @@ class LKJCholesky(Distribution):
         shape = self.concentration.shape
         super().__init__(shape, (self.dim, self.dim), validate_args=validate_args)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Row by row: a direction, and how much of the length 1 lies off the diagonal."""
         with no_grad():
             shape, c = self._extended_shape(sample_shape), self.concentration.unsqueeze(-1)

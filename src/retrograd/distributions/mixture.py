@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..autograd.grad_mode import no_grad
@@ -62,7 +63,7 @@ class MixtureSameFamily(Distribution):
         self._mixture, self._component, self._num_component = mixture, component, count
         super().__init__(batch, component.event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new._component = self._component.expand((*batch_shape, self._num_component))
         new._mixture = self._mixture.expand(batch_shape)
@@ -75,7 +76,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def component_distribution(self) -> Distribution:
-        """The components."""
+        """The distribution of the components, along its last batch dimension."""
         return self._component
 
     @constraints.dependent_property
@@ -108,8 +109,8 @@ class MixtureSameFamily(Distribution):
         densities = self._component.log_prob(self._padded(value))
         return (densities + self._mixture.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Of samples of all components, those of the components drawn."""
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples: each of a component that is drawn first, picked from samples of all."""
         with no_grad():
             events = [1] * len(self.event_shape)
             index = self._mixture.expand(self.batch_shape).sample(sample_shape)

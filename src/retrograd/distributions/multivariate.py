@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import linalg, ops
@@ -184,7 +185,7 @@ class MultivariateNormal(ByScale, _Normal):
         """The diagonal of the covariance matrix."""
         return (self._factor**2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """loc + scale_tril z."""
         z = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
         return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
@@ -279,7 +280,7 @@ class LowRankMultivariateNormal(_Normal):
         inner = linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
         return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """loc + W z + D^(1/2) z'."""
         shape, dtype = self._extended_shape(sample_shape), self.loc.dtype
         low = _standard_normal((*shape[:-1], self.cov_factor.shape[-1], 1), dtype)

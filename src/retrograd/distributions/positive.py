@@ -6,6 +6,7 @@ The logistic normal distribution, log-normal's relative on a simplex, is here, t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import ops
@@ -16,7 +17,7 @@ from .gamma_family import Exponential
 from .location_scale import LOCATION_SCALE, Normal
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import AffineTransform, ExpTransform, PowerTransform, StickBreakingTransform
-from .utils import broadcast_all, euler_constant, where_finite
+from .utils import Values, broadcast_all, euler_constant, where_finite
 
 __all__ = ["GeneralizedPareto", "LogNormal", "LogisticNormal", "Pareto", "Weibull"]
 
@@ -35,7 +36,7 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
     loc, scale = of_base("loc"), of_base("scale")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
@@ -65,7 +66,7 @@ class LogisticNormal(TransformedDistribution):
     has_rsample = True
     loc, scale = of_base("loc"), of_base("scale")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Values, scale: Values, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         if not base.batch_shape:
             base = base.expand((1,))
@@ -87,7 +88,9 @@ class Weibull(TransformedDistribution):
     }
     support = constraints.positive
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, scale: Values, concentration: Values, validate_args: bool | None = None
+    ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         base = Exponential(ops.ones_like(self.scale).detach(), validate_args=validate_args)
         self.concentration_reciprocal = self.concentration.reciprocal()
@@ -124,7 +127,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Values, alpha: Values, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         steps = [ExpTransform(), AffineTransform(0, self.scale)]
@@ -132,7 +135,7 @@ class Pareto(TransformedDistribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """From `scale` on."""
+        """The numbers from `scale` on."""
         return constraints.greater_than_eq(self.scale)
 
     mode = property(lambda self: self.scale, doc="`scale`.")
@@ -170,13 +173,13 @@ class GeneralizedPareto(Distribution):
     has_rsample = True
 
     def __init__(
-        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+        self, loc: Values, scale: Values, concentration: Values, validate_args: bool | None = None
     ) -> None:
         self._parametrize(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """From `loc` to the end, if there is one."""
+        """The numbers from `loc` to the upper end, if there is one."""
         end = self.loc - self.scale / self.concentration
         return constraints.interval(
             self.loc, ops.where(self.concentration < 0, end, math.inf).detach()
@@ -230,7 +233,7 @@ class GeneralizedPareto(Distribution):
         z = self._about_zero(lambda c: (c * t).expm1() / c, lambda c: t + c * t * t / 2)
         return self.loc + self.scale * z
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The quantile of a uniform number."""
         return self.icdf(ops.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..autograd.grad_mode import no_grad
@@ -55,7 +56,7 @@ class Independent(Distribution):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(shape[:batch], shape[batch:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = super().expand(batch_shape, _instance)
         more = self.event_shape[: self.reinterpreted_batch_ndims]
         new.base_dist = self.base_dist.expand(Size((*batch_shape, *more)))
@@ -79,11 +80,11 @@ class Independent(Distribution):
             support = constraints.independent(support, self.reinterpreted_batch_ndims)
         return support
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples of the base."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Differentiable samples of the base."""
         return self.base_dist.rsample(sample_shape)
 
@@ -151,7 +152,7 @@ class TransformedDistribution(Distribution):
         batch = len(forward) - event
         super().__init__(forward[:batch], forward[batch:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = super().expand(batch_shape, _instance)
         shape = ComposeTransform(self.transforms).inverse_shape(
             Size((*batch_shape, *self.event_shape))
@@ -170,12 +171,12 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The base's samples, transformed."""
         with no_grad():
             return self._forward(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """The base's differentiable samples, transformed."""
         return self._forward(self.base_dist.rsample(sample_shape))
 

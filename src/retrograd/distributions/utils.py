@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import dtypes, ops
 from ..autograd.grad_mode import enable_grad
 from ..engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits",
     "tril_matrix_to_vec", "vec_to_tril_matrix",
 ]  # fmt: skip
 
+Values: TypeAlias = float | Tensor  # of a parameter: one for all, or one for each distribution
 euler_constant = 0.57721566490153286060
 
 
@@ -54,7 +59,7 @@ def _sum_rightmost(value: Tensor, dims: int) -> Tensor:
     return value if dims == 0 else value.flatten(-dims).sum(-1)
 
 
-def _standard_normal(shape: Any, dtype: Any, device: Any = None) -> Tensor:
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Tensor:
     """Numbers from the normal distribution of mean 0 and variance 1."""
     return ops.randn(shape, dtype=dtype, device=device)
 

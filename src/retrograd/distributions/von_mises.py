@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from .. import special
 from ..engine.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .samplers import sample_von_mises
+from .utils import Values
 
 __all__ = ["VonMises"]
 
@@ -29,7 +31,9 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Values, concentration: Values, validate_args: bool | None = None
+    ) -> None:
         self._parametrize(validate_args, loc=loc, concentration=concentration)
 
     mean = mode = property(lambda self: self.loc, doc="`loc`.")
@@ -39,7 +43,7 @@ class VonMises(Distribution):
         """1 - I1 / I0."""
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """`loc` plus a sample about 0, as an angle from -pi to pi."""
         shape = self._extended_shape(sample_shape)
         angle = self.loc + sample_von_mises(self.concentration.expand(shape))

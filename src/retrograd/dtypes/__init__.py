@@ -232,7 +232,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def default_numpy() -> np.dtype[Any]:
-    """The default dtype as NumPy's."""
+    """The default dtype as a NumPy dtype."""
     return _default
 
 

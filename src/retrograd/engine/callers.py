@@ -38,8 +38,10 @@ ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
 
 @functools.cache
-def shown(inputs: int, by: bool, numbers: bool, written: bool = False) -> inspect.Signature:
-    """What users see of a caller, or of its form in place: inputs, and whether it takes `by`.
+def caller_signature(
+    inputs: int, by: bool, numbers: bool, written: bool = False
+) -> inspect.Signature:
+    """The signature of a caller, or of its form in place, that users see.
 
     `numbers`: whether the first input may be one.
     """
@@ -123,7 +125,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         return t
 
     if not op.params:
-        call.__signature__ = shown(1, op.name in MEANINGS, False)  # type: ignore[attr-defined]
+        call.__signature__ = caller_signature(1, op.name in MEANINGS, False)  # type: ignore[attr-defined]
     return call
 
 
@@ -224,7 +226,7 @@ def binary_caller(op: Op, run: Any = run) -> Callable[..., Any]:  # noqa: PLR091
         return t
 
     by, numbers = op.name in MEANINGS, op.number_first
-    call.__signature__ = shown(2, by, numbers)  # type: ignore[attr-defined]
+    call.__signature__ = caller_signature(2, by, numbers)  # type: ignore[attr-defined]
     return call
 
 
@@ -298,7 +300,7 @@ def fit_edges(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -
 
 
 def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
-    """What a caller in C makes of the arrays that it computed, where recording is not plain."""
+    """Finish what a caller in C has computed but does not record itself."""
     return finish(op, operands(*inputs) if op.is_binary else inputs, results, params)
 
 

@@ -33,7 +33,7 @@ from .record import finish
 from .tensor import Tensor, follow, new_tensor, wrote
 from .trace import users_level
 from .transforms.watch import compute
-from .views import base_of, resized, sever
+from .views import base_of, room_for, sever
 from .writable import about_to_write, check_cast, check_memory
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def operands(input: Tensor, other: Any) -> tuple[Tensor, Tensor]:
 
 
 def precedence(carrier: Any) -> tuple[bool, bool]:
-    """Of arrays that carry ops out themselves, the smallest is asked.
+    """The order in which arrays that run ops themselves are asked: the smallest is first.
 
     A batch before a class, which sees what the batch calls; before both, a layout.
     """
@@ -229,7 +229,7 @@ def failed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Excep
 
 
 def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
-    """The result beside an integer that the dtype of `input` does not hold; else raise `error`.
+    """The result of a binary op with an integer beyond the dtype; else raise `error`.
 
     It wraps around, as in PyTorch, unless the result is floating or boolean: then it counts as the
     number that it is, and where tests are concerned as one beyond all others.
@@ -342,7 +342,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
 
 def make_room(out: Tensor, array: Any) -> None:
     """Give an `out` the shape of what is written there, in its own memory if there is room."""
-    room = resized(out, array.shape, array)
+    room = room_for(out, array.shape, array)
     if room is None:
         room = np.empty_like(array, out._array.dtype)
     sever(out, room)
@@ -359,7 +359,7 @@ def check_places(result: Tensor, out: Tensor) -> None:
         )
 
 
-def own(result: Tensor, *sources: Any) -> Tensor:
+def as_non_view(result: Tensor, *sources: Any) -> Tensor:
     """`result`, no longer a view where only its function has seen what it is a view of.
 
     A view of the memory of `sources` stays one. To a user a result is no view: it could be written,

@@ -49,7 +49,7 @@ NOTHING = Table()
 
 
 class _Freed:
-    """What stands in `Node.saved` once a backward pass has freed it."""
+    """The mark in `Node.saved` after a backward pass has freed the values."""
 
     def __repr__(self) -> str:
         return "<freed>"
@@ -89,7 +89,7 @@ class Cell:
                 self.writes = (*self.writes[-KEPT:], (number, writer))
 
     def note(self, writer: str) -> None:
-        """Let values that were saved be refused, as after a write, without counting one."""
+        """Count no write, but let backward passes refuse values that were saved before."""
         number = tick()
         with structure:
             self.last = max(self.last, number)
@@ -261,7 +261,7 @@ class Node:
         return self
 
     def _node(self) -> Node | None:
-        """The node that a face stands for."""
+        """The node behind a face: itself, or that of a custom Function's context."""
         return self
 
     def __repr__(self) -> str:
@@ -383,7 +383,7 @@ def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) ->
 
 
 def seen(node: Node, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Of values for all edges of a node, those for the edges that users see."""
+    """The values that belong to the edges that users see, of one value for each edge of a node."""
     shows = node.op.shows
     return values if shows is None else tuple([values[place] for place in shows(node)])
 

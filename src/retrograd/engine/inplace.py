@@ -29,7 +29,7 @@ from ..kernels.memory import as_it_lay, memory_order
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
-from .callers import shown
+from .callers import caller_signature
 from .graph import LEAF, Cell, new_node, tick
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS, name_node
@@ -59,7 +59,7 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     functools.update_wrapper(call, function, ("__annotations__", "__module__"), ())
     if hasattr(function, "op"):
         inputs = len(function.op.inputs)
-        call.__signature__ = shown(inputs, False, False, True)  # type: ignore[attr-defined]
+        call.__signature__ = caller_signature(inputs, False, False, True)  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = written
     call.__doc__ = f"In-place form of `{plain}`: writes the result into `self` and returns it."
     return call
@@ -213,7 +213,7 @@ def adopt(node: Any, written: Any, target: Tensor) -> None:
 
 
 def overwritten(target: Tensor, name: str) -> Tensor:
-    """Count a write that no graph knows of, and return `target`."""
+    """Count a write by `name` that adds no node, and return `target`."""
     wrote(target, name)
     if not target._inference:
         base = base_of(target)
@@ -237,14 +237,14 @@ def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
     return operand
 
 
-def turn(
+def become_view(
     target: Tensor,
     name: str,
     step: tuple[str, dict[str, Any]],
     undo: tuple[str, dict[str, Any]],
     overload: int = 1,
 ) -> Tensor:
-    """Let `target` become a view of itself: `t_`, `squeeze_` and the like; nothing is written.
+    """Let `target` become another view of its own memory: `t_`, `squeeze_` and the like.
 
     `step` is the (op's name, parameters) of that view, `undo` of the one that leads back: paths of
     the tensor's own views begin with it from now on, and links are told: NOTE [Links] in `views`.
@@ -301,7 +301,7 @@ def follows_base(target: Tensor) -> bool:
 
 
 def lead_on(target: Tensor) -> None:
-    """Give a tensor of another shape than its node knows a node of its shape that leads to that."""
+    """Give a tensor whose shape has changed a node of that shape that leads to its former node."""
     node, array = target._node, target._array
     if node is None or node.op is STALE or node.shape == array.shape:
         return
@@ -384,7 +384,7 @@ def outdate(base: Tensor, recorded: bool) -> None:
 
 
 def may_wait(view: Tensor) -> bool:
-    """Whether the history of a view can be derived later: in this mode, it will have one."""
+    """Whether a view may get its new history later, when it is used."""
     array = view._array
     return array.__class__ is np.ndarray and array.dtype.kind in "fc" and not modes.transforming()
 

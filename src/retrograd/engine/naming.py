@@ -234,7 +234,7 @@ def look_at(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 def flag_in(value: Any) -> Any:
-    """A flag; None for what is none."""
+    """The boolean that a value is; None for anything else."""
     return value if isinstance(value, bool) else None
 
 
@@ -387,8 +387,8 @@ def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     return op.call(*[place.pop(name) for name in names], **place)
 
 
-def taken(function: str, argument: str, text: str, optional: bool) -> str:
-    """The type of an argument annotated as `text`, whose default is None if it is `optional`."""
+def type_of_argument(function: str, argument: str, text: str, optional: bool) -> str:
+    """The type of an argument that is annotated as `text`; `optional`: its default is None."""
     if text != "Any":
         return text
     known = TAKES.get(f"{function}.{argument}", TAKES.get(argument, text))
@@ -405,11 +405,13 @@ def annotate(function: Callable[..., Any]) -> None:
         function.__signature__ = shown.replace(  # type: ignore[attr-defined]
             parameters=[
                 each.replace(
-                    annotation=taken(name, each.name, each.annotation, each.default is None)
+                    annotation=type_of_argument(
+                        name, each.name, each.annotation, each.default is None
+                    )
                 )
                 for each in shown.parameters.values()
             ],
-            return_annotation=given(name, shown.return_annotation),
+            return_annotation=type_of_result(name, shown.return_annotation),
         )
     if "Any" not in types.values():
         return
@@ -421,10 +423,12 @@ def annotate(function: Callable[..., Any]) -> None:
     )
     for key, text in types.items():
         types[key] = (
-            given(name, text) if key == "return" else taken(name, key, text, key in optional)
+            type_of_result(name, text)
+            if key == "return"
+            else type_of_argument(name, key, text, key in optional)
         )
 
 
-def given(function: str, text: str) -> str:
+def type_of_result(function: str, text: str) -> str:
     """The type of a result whose annotation is `text`."""
     return GIVES.get(function, text) if text == "Any" else text

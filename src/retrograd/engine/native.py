@@ -53,7 +53,7 @@ def factory(made: F, function: Callable[..., Any], kind: Callable[[], Any], size
 
 
 def give_up(error: Exception) -> None:
-    """Go on without the extension, and say why."""
+    """Do without the C extension, and warn why."""
     global native
     native = None
     leave_out(NAME, PART, error)

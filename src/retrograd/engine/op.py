@@ -97,7 +97,7 @@ def refuse_inference(value: Any) -> None:
 
 
 def uncounted(*values: Any, **params: Any) -> int:
-    """The floating-point operations of what is no product."""
+    """No floating-point operations: only products are counted."""
     return 0
 
 
@@ -404,7 +404,7 @@ class Described:
 
 
 def camel_case(name: str) -> str:
-    """`log_softmax` as `LogSoftmax`."""
+    """A name in camel case: `log_softmax` as `LogSoftmax`."""
     return "".join(word[:1].upper() + word[1:] for word in name.strip("_").split("_"))
 
 

@@ -16,7 +16,7 @@ NOTE [Who is asked]
    subclasses disabled, or from a mode.
 5. Properties and the methods in the body of `Tensor` get such forms when the first class or mode
    that may ask for them appears (`engine.subclasses`); nobody pays for it before.
-6. Factories make plain tensors: those `listed` in `FACTORIES` ask only arguments that are no
+6. Factories make plain tensors: those `named_in` `FACTORIES` ask only arguments that are no
    tensors, such as sizes of graphs that are traced, and those in `CONVERTERS` none. Modes see all
    of them; nobody sees those in `IGNORED`.
 7. Where a call has several spellings, arguments see one: `SPELLINGS`.
@@ -72,7 +72,7 @@ shown_as: dict[Any, Any] = {}  # operators, and getters of properties: what they
 operators: set[Any] = set()  # these return NotImplemented where nobody knows an operand
 
 
-def listed(names: set[str]) -> Callable[[F], F]:
+def named_in(names: set[str]) -> Callable[[F], F]:
     """A decorator that enters the name of a function into one of these sets."""
 
     def enter(function: F) -> F:
@@ -89,7 +89,7 @@ def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def stands_below(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """`overrides_nothing`, of a class whose `__torch_dispatch__` is to see its calls."""
+    """The `__torch_function__` of a class that sees calls by its `__torch_dispatch__`."""
     return overrides_nothing(func, types, args, kwargs)
 
 
@@ -101,7 +101,7 @@ def is_asked(kind: type) -> bool:
     return found is not None and found is not overrides_nothing and found is not stands_below
 
 
-def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
+def overloaded_args(values: Iterable[Any]) -> tuple[Any, ...]:
     """Those of the arguments that are asked, one of each type, in the order of rule 3."""
     return tuple(one_of_each(value for value in spread(values) if is_asked(type(value))))
 
@@ -133,15 +133,15 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """What a mode or an argument makes of a call, or PASSED where nobody wants it."""
     state = modes.state
     if state.overriding == OFF:
-        return below(function, args, kwargs)
+        return dispatched(function, args, kwargs)
     name = getattr(function, "__name__", "")
     asked: tuple[Any, ...] = ()
     if state.overriding == ENABLED and name not in CONVERTERS:
-        asked = overloaded([*args, *kwargs.values()])
+        asked = overloaded_args([*args, *kwargs.values()])
         if name in FACTORIES:
             asked = tuple([value for value in asked if not hasattr(type(value), "_array")])
     if not asked and not state.function_modes:
-        return below(function, args, kwargs)
+        return dispatched(function, args, kwargs)
     shown = shown_as.get(function, function)
     if asked and name in SPELLINGS:
         args = SPELLINGS[name](args)
@@ -157,8 +157,8 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return answer
 
 
-def below(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a `__torch_dispatch__`, of a mode or of the class of an argument, makes of a call.
+def dispatched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the `__torch_dispatch__` of a mode or an argument's class makes of a function's call.
 
     PASSED where there is none, or where it is to see what the function consists of.
     """
@@ -298,7 +298,7 @@ def publish(namespace: dict[str, Any], prefix: str, home: str = "ops") -> None:
 
 
 def remote(path: str, own: str) -> tuple[bool, int, bool]:
-    """How far a path is from the one to tell for a function: no method's, short, by its own name.
+    """The sort key of a path that names a function: short ones, no methods, first.
 
     Which of them is told may not depend on what was imported, or asked for, first.
     """
@@ -322,14 +322,14 @@ def is_function(value: Any) -> bool:
 
 
 def never(*kinds: type) -> None:
-    """Say of types that they are not asked and never will be."""
+    """Enter types that are never asked."""
     with structure:
         NEVER.update(kinds)
         if not _modes:
             UNASKED.update(kinds)
 
 
-def entered(count: int) -> None:
+def count_mode(count: int) -> None:
     """Count a mode that has been entered (1) or left (-1): rule 1."""
     global _modes
     with structure:

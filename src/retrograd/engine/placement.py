@@ -13,7 +13,7 @@ import operator
 import re
 import threading
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from .. import version
 
@@ -40,7 +40,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
-        """The sizes as Python's integers."""
+        """The size of these integers or symbols."""
         found: list[Any] = []
         for place, size in enumerate(sizes):
             try:
@@ -93,8 +93,8 @@ NAMED = re.compile("([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
 class device:  # noqa: N801 (PyTorch's name)
     """Where a tensor's memory lies: "cpu", or "meta" for tensors that have a shape and no data.
 
-    Others can be named: `present` refuses them. As a context, or decorator, it is where new tensors
-    are made. RuntimeError for a name that is no device, or an index given twice; entered,
+    Others can be named: `as_device` refuses them. As a context, or decorator, it is where new
+    tensors are made. RuntimeError for a name that is no device, or an index given twice; entered,
     AssertionError where no tensor can live.
 
     >>> rg.device("cuda:1"), rg.ones(1).device.type
@@ -147,7 +147,7 @@ class device:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> Self:
         """A context in which new tensors live there; AssertionError where none can."""
         default.entered = (*default.entered, default.device)
-        default.device = present(self)
+        default.device = as_device(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -155,7 +155,7 @@ class device:  # noqa: N801 (PyTorch's name)
 
     def __call__(self, function: F) -> F:
         """The function within the context: new tensors live there."""
-        present(self)
+        as_device(self)
 
         @functools.wraps(function)
         def placed(*args: Any, **given: Any) -> Any:
@@ -171,6 +171,8 @@ class device:  # noqa: N801 (PyTorch's name)
         return hash((self.type, self.index))
 
 
+DeviceLike: TypeAlias = device | str | int | None  # what a `device` argument may be
+
 CPU = device("cpu")
 META = device("meta")
 
@@ -185,11 +187,11 @@ class Default(threading.local):
 default = Default()
 
 
-def present(spec: Any) -> device:
+def as_device(spec: Any) -> device:
     """The device that `spec` names; AssertionError where no tensor can live on it.
 
-    >>> from retrograd.engine.placement import present
-    >>> present("cpu")
+    >>> from retrograd.engine.placement import as_device
+    >>> as_device("cpu")
     device(type='cpu')
     """
     found = spec if spec.__class__ is device else device(spec)
@@ -202,7 +204,7 @@ def present(spec: Any) -> device:
 
 
 class Held:
-    """What has a dictionary: `everything.__get__(x)` is that of x itself."""
+    """A descriptor for an instance's whole dictionary: `everything.__get__(x)` is that of x."""
 
     __slots__ = ("__dict__", "__weakref__")
 

@@ -22,7 +22,7 @@ from .tensor import (
     cell_of,
     new_tensor,
     node_of,
-    shown,
+    tensor_of,
     twin,
 )
 from .trace import where
@@ -51,7 +51,7 @@ def finish(
     single = op.outputs == 1
     arrays = (results,) if single else results
     made = isinstance(arrays[0], Tensor)
-    outputs = list(arrays) if made else [shown(as_array(array)) for array in arrays]
+    outputs = list(arrays) if made else [tensor_of(as_array(array)) for array in arrays]
     state = modes.state
     if state.records and op.formulas:
         record(op, inputs, outputs, params, level)

@@ -19,7 +19,7 @@ from ..kernels.memory import overlaps
 from ..quiet import CALM
 from . import callers, graph, native, overriding, placement, table, views
 from .backward import accumulation
-from .backward.anomaly import noted
+from .backward.anomaly import note_node
 from .backward.fitting import fit
 from .callers import binary_caller, caller, native_caller
 from .dispatch import run, run_operator
@@ -29,7 +29,7 @@ from .naming import look_at, rearranged
 from .op import Example, NodeName, Op, Shows, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
-from .tensor import Tensor, as_array, method, shown
+from .tensor import Tensor, as_array, method, tensor_of
 from .writable import about_to_write
 
 __all__ = ["OPS", "Example", "declare", "example", "name_node", "operator", "renamed"]
@@ -62,7 +62,7 @@ native.bind(
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
     scalar_array=dtypes.operand_array,
-    noted=noted,
+    noted=note_node,
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
@@ -74,7 +74,7 @@ native.bind(
     about_to_write=about_to_write,
     kept_shape=kept_shape,
     meeting=apply_binary,
-    new_tensor=shown,
+    new_tensor=tensor_of,
     finish=callers.finished,
     freed=FREED,
     arrays=arrays,

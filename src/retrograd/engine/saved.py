@@ -25,7 +25,7 @@ from .. import dtypes, modes, version
 from ..errors import SecondBackwardError, VersionError
 from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Tensor, array_of, cell_of, known_cell, shown, twin
+from .tensor import Tensor, array_of, cell_of, known_cell, tensor_of, twin
 from .trace import AT, innermost
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Packed:
         given = bare = node.saved[place]
         cell = cell_at(node, place, bare)
         if not isinstance(bare, Tensor) or bare._tangents:
-            given = shown(array_of(bare) if isinstance(bare, Tensor) else bare)
+            given = tensor_of(array_of(bare) if isinstance(bare, Tensor) else bare)
             given._cell = cell
         version = cell.version
         before = modes.change(grad=False, saved_hooks=())
@@ -194,7 +194,7 @@ class SavedTensor:
         held = self._held()
         if isinstance(held, Packed):
             return held.content
-        return held if held is None or isinstance(held, Tensor) else shown(held)
+        return held if held is None or isinstance(held, Tensor) else tensor_of(held)
 
     @property
     def unpack_hook(self) -> Any:
@@ -322,7 +322,7 @@ def raw(node: Any) -> Any:
 
 
 def unpacked(node: Any, held: Any) -> list[Any]:
-    """The same of values some of which are packed; hooks are called in their order."""
+    """The values of `raw`, some of which are packed: unpack hooks are called in their order."""
     found: dict[int, Any] = {}
     for place in node.op.read_order(held):
         value = held[place]
@@ -333,7 +333,7 @@ def unpacked(node: Any, held: Any) -> list[Any]:
 
 
 def tensors(node: Any) -> list[Any]:
-    """The same values as tensors with history: what `create_graph=True` and the user read."""
+    """The values of `raw` as tensors with history: for `create_graph=True` and the user."""
     held = node.saved  # read once: another thread may free the node meanwhile
     if held is FREED:
         raise freed_error(node)
@@ -353,14 +353,14 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         tangents = tangents or value.tangents
         if history is found._node is tangents is None:
             return found
-        made = shown(array_of(found))
+        made = tensor_of(array_of(found))
         made._cell = cell_of(found)
     elif isinstance(value, Tensor):
         check(node, place, known_cell(value), value._array)
         outside = node.level is not None and not node.level.holds(value)
         return value if value._node is history or outside else twin(value, history)
     else:
-        made = shown(value)
+        made = tensor_of(value)
         made._cell = cell_at(node, place, value)
         check(node, place, made._cell, value)
     made._node, made._tangents = history, tangents
@@ -411,7 +411,7 @@ def as_text(writer: str) -> str:
 
 
 def out_of_place(writer: str, x: str) -> str | None:
-    """What gives the same values in a new tensor, such as `x * value`, if anything does."""
+    """The code for the same result in a new tensor, such as `x * value`; "" if there is none."""
     if writer.endswith("="):
         return None if writer == ASSIGNED else f"{x} {writer[:-1]} value"
     plain = writer.removesuffix("_")

@@ -58,7 +58,7 @@ def _converted(found: Any, cls: type[Tensor], given: list[Any]) -> Any:
             return found
         if any(found is value for value in given):
             return found.as_subclass(cls)
-        return retyped(found, cls)
+        return with_class(found, cls)
     if isinstance(found, (tuple, list)):
         made = [_converted(value, cls, given) for value in found]
         if any(a is not b or isinstance(a, Tensor) for a, b in zip(made, found, strict=True)):
@@ -66,7 +66,7 @@ def _converted(found: Any, cls: type[Tensor], given: list[Any]) -> Any:
     return found
 
 
-def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
+def with_class(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     """`tensor`, which nobody else holds, as a member of `cls`."""
     try:
         tensor.__class__ = cls
@@ -101,7 +101,7 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
     Mine([1, 2])
     """
     with modes.Changed(overriding=NO_SUBCLASSES):
-        made = retyped(data.detach(), cls)
+        made = with_class(data.detach(), cls)
         set_requires_grad(made, require_grad)
     return made
 

@@ -40,24 +40,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Size",
-    "Tensor",
-    "alias",
-    "cell_of",
-    "concrete",
-    "constant_like",
-    "device",
-    "has_history",
-    "has_tangent",
-    "is_array",
-    "method",
-    "moved",
-    "new_tensor",
-    "node_of",
-    "shown",
-    "twin",
-    "wrap",
-    "wrote",
+    "Size", "Tensor", "alias", "cell_of", "concrete", "constant_like", "device", "has_history",
+    "has_tangent", "is_array", "method", "moved", "new_tensor", "node_of", "tensor_of", "twin",
+    "wrap", "wrote",
 ]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
@@ -279,7 +264,7 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     return tensor
 
 
-def shown(array: Any) -> Tensor:
+def tensor_of(array: Any) -> Tensor:
     """The tensor without history that shows an array to users."""
     return array.tensor() if has_class(array) else new_tensor(array)
 
@@ -328,7 +313,7 @@ def wrap(value: Any) -> Tensor:
 def shared(source: Tensor) -> Tensor:
     """Another tensor on the same memory, an inference tensor if `source` is one."""
     array = source._array
-    tensor = new_tensor(array) if array.__class__ is np.ndarray else shown(array_of(source))
+    tensor = new_tensor(array) if array.__class__ is np.ndarray else tensor_of(array_of(source))
     if tensor._inference is not source._inference:
         tensor._inference = source._inference
     return tensor

@@ -21,7 +21,7 @@ transform gave it for. `t_`, `unsqueeze_` and their like may turn either of the 
    been turned by then. The path between them as they are now leads back through the turns of the
    one since then, along that path, and through those of the other. So a turn changes no link.
 3. The path of a `View`, which C reads, is always the one between the two as they are now:
-   `inplace.turn` alone lengthens it.
+   `inplace.become_view` alone lengthens it.
 
 A tensor is here whatever has the slots of one: `tensor` builds on this module.
 """
@@ -223,7 +223,7 @@ def path_inside(base: Any, view: Any) -> tuple[Any, ...] | None:
     return found if found and low <= first and last <= high else None
 
 
-def resized(tensor: Any, shape: tuple[int, ...], like: Any = None) -> Any:
+def room_for(tensor: Any, shape: tuple[int, ...], like: Any = None) -> Any:
     """An array of `shape` in the tensor's memory, from its first element on; None for no room.
 
     It is in row-major order, or lies in memory as the array `like` does.
@@ -285,7 +285,9 @@ def is_shared(tensor: Any) -> bool:
     alone, *counts = map(sys.getrefcount, chain)
     for link, count in zip(chain[1:], counts, strict=True):
         # held as the first is; by slots and `tops`; by other links
-        own = alone + 2 * sum(link is top for top in tops) + sum(below(x) is link for x in chain)
+        own = (
+            alone + 2 * sum(link is top for top in tops) + sum(next_base(x) is link for x in chain)
+        )
         if not isinstance(link, (np.ndarray, Span)) or count > own:
             return True
     return False
@@ -297,12 +299,12 @@ def chain_of(arrays: Any) -> list[Any]:
     for link in arrays:
         while link is not None and id(link) not in found:
             found[id(link)] = link
-            link = below(link)  # noqa: PLW2901
+            link = next_base(link)  # noqa: PLW2901
     return list(found.values())
 
 
-def below(link: Any) -> Any:
-    """What an array, or what NumPy puts between two, stands on."""
+def next_base(link: Any) -> Any:
+    """The object whose memory an array shows directly: its `base`, or what a memoryview is of."""
     return link.obj if isinstance(link, memoryview) else getattr(link, "base", None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import modes, pytree
 from ..autograd.transformed import to_front
-from ..engine.inplace import exchange, turn
+from ..engine.inplace import become_view, exchange
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, concrete, wrote
 from ..engine.transforms.batch import BatchLevel, argument, split
@@ -252,7 +252,7 @@ class Attempt:
         """Give them back, and turn back what was turned."""
         for target, count in self.turns.values():
             for (op, params, _), (back, own, _) in reversed(target._turns[count:]):
-                turn(target, "vmap", (back.name, own), (op.name, params))
+                become_view(target, "vmap", (back.name, own), (op.name, params))
         for base, array, node in self.originals.values():
             if not has_memory(array):
                 exchange(base, array)
@@ -271,7 +271,7 @@ def _singly(
     examples: list[Any],
     size: int,
 ) -> tuple[list[Any], list[bool], Any]:
-    """The same, by a call for each example."""
+    """The results of a batched call, computed by a call for each example."""
     if not size:
         raise RuntimeError(
             f"vmap({name_of(func)}, ...): `{name_of(func)}` runs for each example by itself, and "

@@ -53,7 +53,7 @@ def jvp(
             "jvp(f, primals, tangents): Expected primals to contain at least one Tensor, got "
             f"{primals}"
         )
-    if not pytree.alike(tangents, primals):
+    if not pytree.same_structure(tangents, primals):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
             f"structure, got {len(xs)} tensors in {type(primals).__name__} and {len(ts)} in "
@@ -117,7 +117,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     def push(*tangents: Any) -> Any:
         given = pytree.flatten(tangents)
-        if not pytree.alike(tangents, primals):
+        if not pytree.same_structure(tangents, primals):
             raise RuntimeError(
                 "linearize: Expected the tangents to have the same python structure as the "
                 f"primals, got {len(given)} tensors in {len(tangents)} arguments for {len(fresh)} "

@@ -34,7 +34,7 @@ from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.record import walk
 from ..engine.registry import OPS
-from ..engine.tensor import Tensor, alias, as_array, constant_like, node_of, shown
+from ..engine.tensor import Tensor, alias, as_array, constant_like, node_of, tensor_of
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import Link, View, base_of, live_views
 from ..kernels.allocation import is_batched
@@ -185,7 +185,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
 def _tensor(g: Any, like: Tensor) -> Tensor:
     if g is None:
         return recorded.zeros_like(like)
-    return g if isinstance(g, Tensor) else shown(as_array(g))
+    return g if isinstance(g, Tensor) else tensor_of(as_array(g))
 
 
 def value_of(out: Tensor, keep: bool) -> Tensor:
@@ -238,7 +238,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = pytree.flatten(cotangents)
-        if not pytree.alike(cotangents, output):
+        if not pytree.same_structure(cotangents, output):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function: {len(outs)} tensors in {type(output).__name__}, got "

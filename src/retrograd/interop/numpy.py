@@ -159,14 +159,16 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, options: 
     ours = FUNCTIONS.get(function)
     if ours is None or not (function in TENSORS or keeps((args, options))):
         return on_arrays(function, name, args, options)
-    positional, named = placed(function, ours, args, options)
+    positional, named = bind_arguments(function, ours, args, options)
     out = named.pop("out", None)
     found = ours(*positional, **matched(name, ours, named))
     return written_to_out(name, found, () if out is None else (out,))
 
 
-def placed(function: Any, ours: Any, args: Any, options: Any) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call of NumPy's `function`: those that ours takes by place, and the rest.
+def bind_arguments(
+    function: Any, ours: Any, args: Any, options: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """(positional, named) arguments for our function of a call of NumPy's `function`.
 
     Arrays are tensors; what has its default value is left out.
     """

@@ -70,7 +70,7 @@ dstack, column_stack = of_list(ops.dstack), of_list(ops.column_stack)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """One array after the other."""
+    """The two arrays joined, one after the other."""
     return api.concat(tensors([arr, values]), axis=axis)
 
 
@@ -126,7 +126,7 @@ vsplit, dsplit = split_along("vsplit", 0, 2), split_along("dsplit", 2, 3)
 
 
 def full_like(a: Tensor, fill_value: Any, /, *, dtype: Any = None, shape: Any = None) -> Tensor:
-    """One value, or several that broadcast, in the shape of an array."""
+    """An array of the shape of `a`, filled with a value or with values that broadcast."""
     found = as_tensor(fill_value, a._array.dtype).to(a.dtype if dtype is None else dtype)
     return found.expand(a.shape if shape is None else shape).clone()
 
@@ -161,12 +161,12 @@ def delete(arr: Tensor, obj: Any, axis: int | None = None) -> Tensor:
 
 
 def resize(a: Tensor, new_shape: Any) -> Tensor:
-    """Another shape, filled by repeating the array."""
+    """An array of another shape, filled by repeating this one."""
     return gathered(lambda places: np.resize(places, new_shape), a)
 
 
 def choose(a: Any, choices: Any, *, mode: Any = "raise") -> Tensor:
-    """Of several arrays, or the slices of one, the one whose number stands in `a`, by element."""
+    """For each element, the value of that array, or slice, whose number stands in `a`."""
     parts = choices.unbind(0) if isinstance(choices, Tensor) else tensors(choices)
     return gathered(lambda *places: np.choose(arrays_of(a), places, mode=mode), *parts)
 
@@ -210,7 +210,7 @@ def apply_over_axes(func: Any, a: Tensor, axes: Any, /) -> Tensor:
 
 
 def piecewise(x: Tensor, condlist: Any, funclist: Any, /, *args: Any, **kw: Any) -> Tensor:
-    """Where a condition holds, what its function gives for the elements there, or its number.
+    """For each condition, what its function gives for the elements where it holds, or its number.
 
     One function more than conditions is for the elements where none holds; else they are 0.
     """
@@ -240,7 +240,7 @@ def piecewise(x: Tensor, condlist: Any, funclist: Any, /, *args: Any, **kw: Any)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """One or the other; with the condition alone, the places where it holds."""
+    """Elements of one array or the other; given the condition alone, the places where it holds."""
     if x is None:
         return api.nonzero(condition)
     condition = condition if isinstance(condition, Tensor) else ops.as_tensor(condition)
@@ -350,5 +350,5 @@ def isrealobj(x: Tensor) -> bool:
 
 
 def text(a: Tensor) -> str:
-    """What is printed."""
+    """The representation of an array."""
     return repr(a)

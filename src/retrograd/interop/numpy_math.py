@@ -85,7 +85,7 @@ def real_if_close(a: Tensor, tol: float = 100, /) -> Tensor:
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether close to each other."""
+    """Where two arrays are close to each other, elementwise."""
     return ops.isclose(*pair(a, b), rtol, atol, equal_nan)
 
 

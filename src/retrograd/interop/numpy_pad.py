@@ -54,7 +54,7 @@ def pad(
         for end, count in enumerate(width):
             if count:
                 x = ops.movedim(ops.flip(array, axis) if end else array, axis, 0)
-                x = ops.cat([added(x, count, mode, of_end(values, axis, end)), x])
+                x = ops.cat([padding_before(x, count, mode, of_end(values, axis, end)), x])
                 x = ops.movedim(x, 0, axis)
                 array = ops.flip(x, axis) if end else x
     return array
@@ -68,8 +68,8 @@ def of_end(values: Any, axis: int, end: int) -> Any:
     return rows[end if len(rows) > 1 else 0]
 
 
-def added(x: Tensor, count: int, mode: str, value: Any) -> Tensor:
-    """What stands before the first axis of `x`: `count` elements, `value` being what they need."""
+def padding_before(x: Tensor, count: int, mode: str, value: Any) -> Tensor:
+    """The `count` elements before the first axis of `x`; `value` is what the mode needs."""
     shape = (count, *x.shape[1:])
     if mode in ("constant", "empty", "linear_ramp"):
         outer = as_tensor(value or 0, x._array.dtype).to(x.dtype)

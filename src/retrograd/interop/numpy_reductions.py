@@ -118,7 +118,7 @@ def nanpercentile(
 
 
 def hundredths(q: Any) -> Any:
-    """Percents as shares."""
+    """Percents as numbers between 0 and 1."""
     return q / 100 if isinstance(q, Tensor) else np.asarray(q) / 100
 
 

@@ -24,8 +24,8 @@ __all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "TE
 Table = dict[Any, "Callable[..., Any]"]
 
 
-def same(numpy: Any, ours: Any, names: str) -> Table:
-    """The table of functions that have one name in a namespace of NumPy's and in one of ours."""
+def same_names(numpy: Any, ours: Any, names: str) -> Table:
+    """The table of functions that NumPy and we have under the same names."""
     return {getattr(numpy, name): getattr(ours, name) for name in names.split() if name}
 
 
@@ -43,14 +43,14 @@ OWN = defined(numpy_reductions) | defined(curves) | defined(math) | defined(layo
 
 UFUNCS: Table = {
     **{theirs: ours for theirs, ours in OWN.items() if isinstance(theirs, np.ufunc)},
-    **same(
+    **same_names(
         np,
         api,
         """add bitwise_and bitwise_or bitwise_xor copysign divide equal floor_divide greater
         greater_equal hypot less less_equal logaddexp logical_and logical_not logical_or logical_xor
         matmul maximum minimum multiply nextafter not_equal remainder sign subtract vecdot""",
     ),
-    **same(
+    **same_names(
         np,
         ops,
         """absolute arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh deg2rad exp exp2
@@ -89,14 +89,14 @@ ACCUMULATIONS: Table = {
 }
 
 FUNCTIONS: Table = {
-    **same(
+    **same_names(
         np,
         api,
         """sum prod max min all any argmax argmin count_nonzero tensordot matrix_transpose moveaxis
         expand_dims broadcast_to flip roll tile repeat reshape stack tril triu searchsorted
         nonzero zeros_like ones_like empty_like""",
     ),
-    **same(
+    **same_names(
         np,
         ops,
         """ravel atleast_1d atleast_2d atleast_3d fliplr
@@ -114,22 +114,22 @@ FUNCTIONS: Table = {
     np.array_repr: layout.text,
     np.array_str: layout.text,
     np.array2string: layout.text,
-    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank slogdet solve"),
-    **same(
+    **same_names(np.linalg, api.linalg, "cholesky det inv matrix_rank slogdet solve"),
+    **same_names(
         np.linalg,
         linalg,
         "cond eig eigh eigvals eigvalsh matrix_power multi_dot norm pinv tensorinv",
     ),
-    **same(np.linalg, math, "lstsq qr svd tensorsolve"),
-    **same(
+    **same_names(np.linalg, math, "lstsq qr svd tensorsolve"),
+    **same_names(
         np.linalg,
         api.linalg,
         """cross diagonal matmul matrix_norm matrix_transpose outer svdvals tensordot trace vecdot
         vector_norm""",
     ),
-    **same(np.fft, api.fft, "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn"),
-    **same(np.fft, api.fft, "rfft rfftn"),
-    **same(np.fft, fft, "fft2 ifft2 irfft2 rfft2"),
+    **same_names(np.fft, api.fft, "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn"),
+    **same_names(np.fft, api.fft, "rfft rfftn"),
+    **same_names(np.fft, fft, "fft2 ifft2 irfft2 rfft2"),
 }
 # Added to NumPy after 2.0.
 for name in ("cumulative_sum", "cumulative_prod", "unstack", "astype"):
@@ -147,7 +147,7 @@ PAIRS = {
 
 # What NumPy does by a method of its argument, or gives as it gave it: it is a tensor for a tensor.
 TENSORS = {
-    *same(
+    *same_names(
         np,
         np,
         """sum prod max min amax amin all any mean var std ptp argmax argmin argsort searchsorted
@@ -156,7 +156,7 @@ TENSORS = {
         trim_zeros diagflat block split array_split hsplit vsplit dsplit apply_along_axis linspace
         logspace percentile nanpercentile array_repr array_str array2string""",
     ),
-    *same(
+    *same_names(
         np.linalg,
         np.linalg,
         "cholesky inv pinv solve qr eig eigh svd lstsq tensorsolve matmul vecdot",

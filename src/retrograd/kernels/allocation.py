@@ -117,7 +117,7 @@ def zeros(like: Any, shape: Any, dtype: Any = None) -> Any:
     return beside(np.zeros_like, like, shape, dtype)
 
 
-def marked(array: Any) -> Any:
+def fill_uninitialized(array: Any) -> Any:
     """`array`, to which nothing was written and which users see, filled if they want determinism.
 
     NaN, True or the largest integer then stand where values would be by chance.

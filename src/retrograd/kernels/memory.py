@@ -36,7 +36,7 @@ class Span:
 
 
 def address(array: Any) -> int:
-    """Where the first element of `array` lies."""
+    """The address of the first element of `array`."""
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 

@@ -58,7 +58,7 @@ def like(x: Any) -> Any:
 
 
 def place(held: Any) -> int:
-    """Where the first element of an array is."""
+    """The place of an array's first element."""
     return held.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
@@ -169,7 +169,7 @@ class Meta(StandIn, NDArrayOperatorsMixin):
         return self.astype(self.dtype, order)
 
     def fill(self, value: Any) -> None:
-        """Nothing: NOTE [Meta], 3."""
+        """Do nothing, since there is no data: NOTE [Meta], 3."""
 
     def __getitem__(self, key: Any) -> Meta:
         found = self._held[with_zeros(key)]
@@ -229,7 +229,7 @@ def method_result(x: Meta, name: str, *args: Any, **options: Any) -> Any:
 
 
 def raising(error: type[Exception], text: str) -> Any:
-    """A method that raises this error."""
+    """A method that raises the error for an array without data."""
 
     def refuse(self: Meta, *args: Any, **options: Any) -> Any:
         raise error(text)
@@ -278,7 +278,7 @@ def zeros_of(x: Meta) -> Any:
 
 
 def one_element(x: Any) -> Any:
-    """One element in place of a meta array: for dtypes."""
+    """An array of one element that stands for a meta array, to find dtypes."""
     return np.ones((1,) * x.ndim, x.dtype)
 
 

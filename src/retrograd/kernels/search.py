@@ -54,7 +54,7 @@ def searched(rows: Any, values: Any, side: Any) -> Any:
 
 
 def kth(x: Any, axis: int, k: int) -> Any:
-    """Where the `k`-th smallest is, counted from 1, equal elements in their order and NaN last.
+    """The places of the `k`-th smallest, counted from 1, equal elements in order and NaN last.
 
     What a stable sort would name, for the price of a selection. The axis is kept, of size 1.
     """

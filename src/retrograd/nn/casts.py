@@ -6,14 +6,14 @@ from typing import Any
 
 from .. import dtypes
 from ..engine.placement import device
-from ..engine.subclasses import retyped
+from ..engine.subclasses import with_class
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.core.structure import held_by
+from ..ops.core.engine_ops import held_by
 from ..ops.creation.like import empty_like
 from ..ops.creation.memory_format import arranged, check_format, memory_format
 from .parameter import Buffer
 
-__all__ = ["cast", "emptied", "is_real", "laid", "of_kind", "on_device", "parse_to"]
+__all__ = ["cast", "empty_on", "in_memory_format", "is_real", "of_kind", "on_device", "parse_to"]
 
 overwrites = False  # whether a module that is converted gets new parameters: `torch.__future__`
 
@@ -35,7 +35,7 @@ def of_kind(t: Tensor, array: Any) -> Tensor:
     made = new_tensor(array)
     if isinstance(t, Buffer):
         return Buffer(made, persistent=t.persistent)
-    return made if type(t) is Tensor else retyped(made, type(t))
+    return made if type(t) is Tensor else with_class(made, type(t))
 
 
 def on_device(t: Tensor, place: device) -> Tensor:
@@ -43,12 +43,12 @@ def on_device(t: Tensor, place: device) -> Tensor:
     return t if t.device.type == place.type else of_kind(t, t.detach().to(place)._array)
 
 
-def emptied(t: Tensor, place: device | None) -> Tensor:
+def empty_on(t: Tensor, place: device | None) -> Tensor:
     """A tensor like `t` on a device, by default its own, with whatever its memory holds."""
     return of_kind(t, empty_like(t.detach(), device=place)._array)
 
 
-def laid(t: Tensor, format: memory_format) -> Tensor:
+def in_memory_format(t: Tensor, format: memory_format) -> Tensor:
     """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
     if format.ndim not in (0, t._array.ndim):
         return t

@@ -85,7 +85,7 @@ class ModuleHooks:
     def add_forward(
         self, hook: Any, prepend: bool = False, with_kwargs: bool = False, always: bool = False
     ) -> RemovableHandle:
-        """Enter a forward hook."""
+        """Register a forward hook and return its handle."""
         handle = self.forward.add(hook, prepend)
         if with_kwargs:
             self.with_kwargs.add(handle.id)
@@ -297,7 +297,7 @@ class BackwardHooks:
         self.outputs: tuple[list[int], int] = ([], 0)
 
     def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments with their passage."""
+        """The module's arguments, passed through the node that watches their gradients."""
         passed, places, node = pass_through(args)
         self.inputs = (places, len(args))
         if node is not None:

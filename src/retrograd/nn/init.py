@@ -25,6 +25,7 @@ from ..engine.writable import check_writable
 from ..kernels.allocation import is_batched
 from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
+from ..ops.random.generator import Generator
 from ..ops.random.inplace import mean_of
 from ..quiet import quietly
 
@@ -98,7 +99,9 @@ def initialiser(function: F) -> F:
 
 
 @initialiser
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with uniform numbers from [a, b); of a complex tensor, both parts.
 
     >>> w = rg.nn.init.uniform_(rg.zeros(100), -1.0, 1.0)
@@ -109,14 +112,16 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     return tensor
 
 
-def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
+def symmetric_(tensor: Tensor, bound: float, generator: Generator | None = None) -> Tensor:
     """Uniform with variance bound^2 / 3: on [-bound, bound] if real, else by the NOTE above."""
     bound = _whole(tensor, bound)
     return uniform_(tensor, -bound, bound, generator)
 
 
 @initialiser
-def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal numbers of this mean, which may be complex, and standard deviation."""
     middle = mean_of(mean, tensor, "normal_")
     new_tensor(tensor._array).normal_(middle, std, generator=generator)
@@ -130,7 +135,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal numbers within [a, b]; of a complex tensor, each part, with std / sqrt(2).
 
@@ -159,7 +164,7 @@ MOSTLY = 0.3  # the share of normal numbers in bounds, above which few have to b
 
 
 def _from_normal(
-    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> tuple[Any, Any]:
     """Candidates, and which of them lie out of bounds."""
     drawn = empty_like(like).normal_(mean, std, generator=generator)._array
@@ -167,7 +172,7 @@ def _from_normal(
 
 
 def _from_uniform(
-    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> tuple[Any, Any]:
     """Candidates, and which of them are not accepted with the density's ratio to its peak."""
     drawn = empty_like(like).uniform_(a, b, generator=generator)._array
@@ -177,7 +182,7 @@ def _from_uniform(
 
 
 @initialiser
-def constant_(tensor: Tensor, val: Any) -> Tensor:
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill the tensor with `val`."""
     new_tensor(tensor._array).fill_(val.detach() if isinstance(val, Tensor) else val)
     return tensor
@@ -253,7 +258,9 @@ def _fan(tensor: Tensor, mode: str) -> int:
 _calculate_correct_fan = _fan  # by which programs on PyTorch know it
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with uniform numbers of deviation gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
@@ -262,7 +269,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     return symmetric_(tensor, math.sqrt(3.0) * std, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers of deviation gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
@@ -275,7 +282,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with uniform numbers of deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
 
@@ -296,7 +303,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal numbers of deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
 
@@ -316,7 +323,7 @@ def _is_empty(tensor: Tensor) -> bool:
 
 
 @initialiser
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a random matrix of orthonormal rows or columns (unitary if complex), times `gain`.
 
     Dimensions after the first are flattened. Drawn evenly from all such matrices: Q of a normal
@@ -346,7 +353,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 @initialiser
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal numbers, with the share `sparsity` of each column set to 0.
 
     Raises ValueError unless the tensor has two dimensions. Source: Martens, ICML 2010.

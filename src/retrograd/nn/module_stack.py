@@ -22,7 +22,7 @@ class ModuleStack:
 
     @property
     def path(self) -> str:
-        """The innermost module, or nothing."""
+        """The path of the innermost module that runs, "" outside of all."""
         return self.running[-1][1] if self.running else ""
 
     @property

@@ -13,8 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from .. import dtypes, modes, version
+from ..dtypes import dtype
 from ..engine.overriding import names, never, overrides_nothing
-from ..engine.placement import default, present
+from ..engine.placement import DeviceLike, as_device, default
 from ..engine.tensor import (
     Tensor,
     array_of,
@@ -57,7 +58,7 @@ def _as_plain(tensor: Any) -> Tensor:
     return plain
 
 
-def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
+def empty(shape: tuple[int, ...], place: Any, dtype: dtype | None) -> Tensor:
     """An uninitialized tensor on the device `place`."""
     if modes.state.dispatchers or modes.state.function_modes:  # which make it
         return load("retrograd.ops").empty(shape, device=place, dtype=dtype)  # type: ignore[no-any-return]
@@ -67,7 +68,7 @@ def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
-    if (default.device if place is None else present(place)).type == "meta":
+    if (default.device if place is None else as_device(place)).type == "meta":
         return new_tensor(load("retrograd.kernels.meta").empty(shape, target))
     return new_tensor(np.empty(shape, target))
 
@@ -228,7 +229,9 @@ class UninitializedTensorMixin(Tensor, sees_properties=False):
         """Unknown: raises RuntimeError."""
         raise RuntimeError(UNKNOWN)
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(
+        self, shape: Any, device: DeviceLike = None, dtype: dtype | None = None
+    ) -> None:
         """Become an ordinary parameter or buffer of this shape, its values still undetermined."""
         kind = self._array.dtype if dtype is None else None
         sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -262,7 +265,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter, sees_propertie
 
     becomes = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(
+        cls, requires_grad: bool = True, device: DeviceLike = None, dtype: dtype | None = None
+    ) -> Any:
         """A parameter of no size."""
         return super().__new__(cls, empty((0,), device, dtype), requires_grad)
 
@@ -287,8 +292,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer, sees_properties=Fals
     def __new__(
         cls,
         requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
         persistent: bool = True,
     ) -> Any:
         """A buffer of no size."""

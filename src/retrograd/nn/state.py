@@ -18,7 +18,7 @@ from .. import modes, version
 from ..engine.tensor import Tensor, wrote
 from ..engine.writable import check_writable
 from ..kernels.allocation import has_memory
-from ..ops.core.structure import held_by
+from ..ops.core.engine_ops import held_by
 from ..ops.tensor.swap import swap_tensors
 from ..quiet import copyto
 from .parameter import Parameter
@@ -127,7 +127,7 @@ def own_state(module: Any) -> dict[str, Tensor]:
 
 
 class _Report:
-    """What went wrong while loading."""
+    """The keys and errors that `load_state_dict` reports."""
 
     def __init__(self) -> None:
         self.missing: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 from .. import providers
 from ..engine import namespaces, overriding, registry, subclasses
 from . import lazy_loading
-from .core import arguments, structure
+from .core import arguments, engine_ops
 from .tensor import autograd_methods
 from .elementwise.arithmetic import *
 from .elementwise.complex_parts import *

@@ -23,7 +23,7 @@ from . import lazy_names
 
 
 def gathered(which: str) -> dict[str, str]:
-    """One table of all families, by their modules."""
+    """One table made of those of all families, by their modules."""
     tables = {__package__: lazy_names} | providers.families()
     return {
         f"{package}.{family}": names

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_complex, check_settings, conj, settings
 
 __all__ = ["Adadelta", "adadelta"]
@@ -32,8 +34,8 @@ class Adadelta(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1.0,
+        params: ParamsT,
+        lr: float | Tensor = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
         weight_decay: float = 0,
@@ -53,7 +55,7 @@ class Adadelta(Rule):
         super().__init__(params, defaults)
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        """The same in every step."""
+        """The numbers of a step, which are the same in every step."""
         return group["lr"], group["rho"], 1 - group["rho"], group["eps"]
 
     @staticmethod

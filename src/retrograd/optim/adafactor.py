@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import finfo, of_numpy, real_of
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels import allocation
+from .optimizer import ParamsT
 from .rules import Rule, scalar, settings
 
 __all__ = ["Adafactor"]
@@ -45,8 +46,8 @@ class Adafactor(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-2,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),
         d: float = 1.0,

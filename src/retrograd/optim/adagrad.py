@@ -8,7 +8,8 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, conj, filled, scalar, settings
+from .optimizer import ParamsT
+from .rules import Rule, check_complex, check_settings, conj, filled_like, scalar, settings
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -33,8 +34,8 @@ class Adagrad(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-2,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
         lr_decay: float = 0,
         weight_decay: float = 0,
         initial_accumulator_value: float = 0,
@@ -61,8 +62,8 @@ class Adagrad(Rule):
                 self.state[p] = self.begin(p._array, group)
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
-        """The sum begins at a setting."""
-        return {"step": scalar(0), "sum": filled(x, group["initial_accumulator_value"], group)}
+        """The first state: a sum that begins at `initial_accumulator_value`."""
+        return {"step": scalar(0), "sum": filled_like(x, group["initial_accumulator_value"], group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The decaying step size, and `eps`."""

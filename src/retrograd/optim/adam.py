@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_betas, check_complex, check_settings, conj, settings, spare
 
 __all__ = ["Adam", "adam"]
@@ -43,8 +44,8 @@ class Adam(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -69,7 +70,7 @@ class Adam(Rule):
         super().__init__(params, defaults)
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """One more with `amsgrad`."""
+        """The names in the state: one more with `amsgrad`."""
         return (*self.arrays, "max_exp_avg_sq") if group["amsgrad"] else self.arrays
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..engine.tensor import Tensor
 from .adam import Adam
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import settings
 
 __all__ = ["AdamW", "adamw"]
@@ -26,8 +28,8 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         betas: tuple[Any, Any] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rprop import where
 from .rules import Rule, check_settings, scalar, settings
 
@@ -33,8 +34,8 @@ class ASGD(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-2,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,

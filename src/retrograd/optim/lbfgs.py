@@ -19,6 +19,7 @@ from .rules import check_complex, check_settings, check_writable, evaluate, sett
 
 if TYPE_CHECKING:
     from ..engine.tensor import Tensor
+    from .optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 
@@ -51,8 +52,8 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1,
+        params: ParamsT,
+        lr: float | Tensor = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
         tolerance_grad: float = 1e-7,
@@ -186,7 +187,7 @@ def number(loss: Any) -> float:
 
 
 def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
-    """Where to go from the gradient `g`, after the last step has been remembered."""
+    """The direction of the next step from the gradient `g`, once the last step is remembered."""
     if own["n_iter"] == 1:
         own.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         return -g

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
+from .optimizer import ParamsT
 from .rules import Rule, settings, zeros
 
 __all__ = ["Muon"]
@@ -40,8 +41,8 @@ class Muon(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
         nesterov: bool = True,
@@ -73,7 +74,7 @@ class Muon(Rule):
                     )
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
-        """The momentum alone."""
+        """The first state: a momentum of zeros."""
         return {"momentum_buffer": zeros(x)}
 
     def numbers(self, group: dict[str, Any], first: bool) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_betas, check_complex, check_settings, conj, scalar, settings
 
 __all__ = ["NAdam", "nadam"]
@@ -42,8 +43,8 @@ class NAdam(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 2e-3,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
         betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,

@@ -18,7 +18,7 @@ from ..engine.naming import unexpected
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import drop_gradients
 from ..kernels.allocation import copied
-from ..ops.core.structure import held_by
+from ..ops.core.engine_ops import held_by
 from ..ops.elementwise.complex import view_as_real
 from ..quiet import calm
 
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from ..engine.backward.hooks import RemovableHandle
 
 __all__ = [
-    "Optimizer",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
+    "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook",
     "required",
-]
+]  # fmt: skip
 
 DUPLICATES = (
     "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "

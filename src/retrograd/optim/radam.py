@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_betas, check_complex, check_settings, conj, settings
 
 __all__ = ["RAdam", "radam"]
@@ -34,8 +36,8 @@ class RAdam(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,

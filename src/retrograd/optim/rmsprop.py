@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_complex, check_settings, conj, settings
 
 __all__ = ["RMSprop", "rmsprop"]
@@ -39,8 +41,8 @@ class RMSprop(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-2,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -64,7 +66,7 @@ class RMSprop(Rule):
         return (*self.arrays, *(name for name, is_wanted in wanted.items() if is_wanted))
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
-        """The same in every step."""
+        """The numbers of a step, which are the same in every step."""
         alpha = group["alpha"]
         return group["lr"], alpha, 1 - alpha, group["eps"], group["momentum"]
 

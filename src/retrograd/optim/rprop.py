@@ -9,7 +9,8 @@ import numpy as np
 from ..engine.tensor import Tensor
 from ..ops.lazy_loading import load
 from .lists import on_lists
-from .rules import Rule, check_complex, check_settings, conj, filled, settings, spare
+from .optimizer import ParamsT
+from .rules import Rule, check_complex, check_settings, conj, filled_like, settings, spare
 
 __all__ = ["Rprop", "rprop"]
 
@@ -43,8 +44,8 @@ class Rprop(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-2,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,
@@ -65,8 +66,8 @@ class Rprop(Rule):
         super().__init__(params, defaults)
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
-        """The step sizes begin at `lr`."""
-        return {**super().begin(x, group), "step_size": filled(x, group["lr"], group)}
+        """The first state: step sizes of `lr`."""
+        return {**super().begin(x, group), "step_size": filled_like(x, group["lr"], group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The factors of a step size, and its bounds."""

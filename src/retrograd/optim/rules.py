@@ -34,13 +34,13 @@ from .. import modes
 from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.namespaces import recorded
-from ..engine.tensor import Tensor, is_array, new_tensor, shown
+from ..engine.tensor import Tensor, is_array, new_tensor, tensor_of
 from ..engine.updates import all_plain, are_small, counted, gathered, run_each, wrote_all
 from ..engine.writable import about_to_write, check_memory
 from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import calm
-from .optimizer import Optimizer, _get_value
+from .optimizer import Optimizer, ParamsT, _get_value
 
 __all__: list[str] = []
 
@@ -79,7 +79,7 @@ class Rule(Optimizer):
     counted = True  # whether the state counts the steps
     one_dtype = False  # whether the state has to have the dtype of its parameter
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if defaults.get("fused") and defaults.get("differentiable"):
@@ -289,7 +289,7 @@ class Rule(Optimizer):
                 check_dtype(self, p._array, [own[name]._array for name in names])
                 numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
                 made = []
-                for part in parts(p):
+                for part in real_attributes(p):
                     all_of = (p, *map(own.__getitem__, names))
                     x, *state = [getattr(t, part).clone() for t in all_of]
                     run(x, getattr(grad, part), state, numbers, group)
@@ -355,8 +355,8 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
     return run, (1 - group["lr"] * decay if decoupled else decay,)
 
 
-def parts(x: Any) -> tuple[str, ...]:
-    """The attributes of an array or tensor that have its real numbers."""
+def real_attributes(x: Any) -> tuple[str, ...]:
+    """The attributes by which real numbers of `x` are reached: its two parts if it is complex."""
     return ("real", "imag") if np.iscomplexobj(x) else ("real",)
 
 
@@ -375,9 +375,9 @@ def in_line(arrays: Any) -> list[Any] | None:
 
 
 def pieces(arrays: Any, flat: list[Any] | None) -> Iterator[list[Any]]:
-    """The same in blocks: NOTE [Update rules], 3."""
+    """The arrays of an update, part by part or in blocks: NOTE [Update rules], 3."""
     if flat is None:
-        for part in parts(arrays[0]):
+        for part in real_attributes(arrays[0]):
             yield [getattr(array, part) for array in arrays]
         return
     for start in range(0, flat[0].size, BLOCK):
@@ -411,13 +411,13 @@ def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
 
 
 def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
-    """The same as tensors; one that is a tensor may have a history."""
+    """The numbers of a step as tensors; one that is a tensor may have a history."""
     pairs = zip(numbers, as_arrays(dtype, numbers), strict=True)
     return [n.squeeze() if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
 
 
 def spare(t: Any) -> Any:
-    """Where the next result may go that replaces `t`: its memory, but None for what records."""
+    """The memory for a result that replaces `t`: that of `t`, but None for what records."""
     return t if is_array(t) else None
 
 
@@ -451,7 +451,7 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> list
 def zeros(x: Any) -> Tensor:
     """New state of the shape, dtype and layout of the array `x`."""
     if allocation.has_class(x):
-        return recorded.zeros_like(shown(x))
+        return recorded.zeros_like(tensor_of(x))
     by_rows = allocation.is_numpy(x) and x.flags.c_contiguous
     return new_tensor(allocation.zeros(x, x.shape) if by_rows else np.zeros_like(x))
 
@@ -464,8 +464,8 @@ def conj(g: Any, group: dict[str, Any]) -> Any:
     return g.conj() if group.get("complex") == "modulus" else g
 
 
-def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
-    """The same with a number, also in imaginary parts apart; one in a tensor stays recorded."""
+def filled_like(x: Any, value: float, group: dict[str, Any]) -> Tensor:
+    """A tensor like `x` of one value; of a complex `x` in both parts, if its parts are apart."""
     whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
     every = value if whole else value * (1 + 1j)
     if isinstance(value, Tensor) or allocation.has_class(x):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..engine.tensor import Tensor
 from .lists import on_lists
+from .optimizer import ParamsT
 from .rules import Rule, check_settings, settings, zeros
 
 __all__ = ["SGD", "sgd"]
@@ -36,8 +37,8 @@ class SGD(Rule):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
         weight_decay: float = 0,
@@ -55,11 +56,11 @@ class SGD(Rule):
         super().__init__(params, defaults)
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """None without momentum."""
+        """The names in the state: none without momentum."""
         return self.arrays if group["momentum"] else ()
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
-        """The momentum alone."""
+        """The first state: a momentum of zeros."""
         return {"momentum_buffer": zeros(x)}
 
     def numbers(self, group: dict[str, Any], first: bool) -> tuple[Any, ...]:

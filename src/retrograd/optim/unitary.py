@@ -17,6 +17,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels import allocation
+from .optimizer import ParamsT
 from .rules import Rule, check_betas, check_settings, scalar, settings
 
 __all__ = ["UnitaryAdam", "UnitarySGD"]
@@ -70,7 +71,7 @@ class _Unitary(Rule):
                 )
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
-        """An average of A."""
+        """The first state: a mean of zeros in the shape of A."""
         x = tall(x)
         shape = (*x.shape[:-1], x.shape[-2])
         return {"step": scalar(0), self.arrays[0]: new_tensor(allocation.zeros(x, shape))}
@@ -95,13 +96,18 @@ class UnitarySGD(_Unitary):
     arrays = ("momentum_buffer",)
 
     def __init__(
-        self, params: Any, lr: Any = 1e-2, momentum: float = 0, *, maximize: bool = False
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        momentum: float = 0,
+        *,
+        maximize: bool = False,
     ) -> None:
         check_settings(lr=lr, momentum=momentum)
         super().__init__(params, settings(locals()))
 
     def numbers(self, group: dict[str, Any], step: Any) -> tuple[Any, ...]:
-        """The same in every step."""
+        """The numbers of a step, which are the same in every step."""
         return group["lr"], group["momentum"]
 
     @staticmethod
@@ -135,8 +141,8 @@ class UnitaryAdam(_Unitary):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
         betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         *,

@@ -114,7 +114,7 @@ def directory_entry(label: bytes, crc: int, size: int, place: int) -> bytes:
 
 
 def ending(count: int, size: int, place: int) -> bytes:
-    """What stands after the directory."""
+    """The records at the end of an archive, after its directory."""
     wide = b""
     if count >= MOST_16 or size >= MOST_32 or place >= MOST_32:
         fields = (44, VERSION, VERSION, 0, 0, count, count, size, place)
@@ -132,7 +132,7 @@ def ending(count: int, size: int, place: int) -> bytes:
 
 
 class Record(NamedTuple):
-    """Where a record is, and what its header says again."""
+    """The place of a record in an archive, and what its header repeats."""
 
     label: bytes
     flags: int
@@ -166,7 +166,7 @@ class Archive:
         return name in self.records
 
     def directory(self) -> tuple[int, int, int]:
-        """Where the directory begins, its size, and how many entries it has."""
+        """(place, size, number of entries) of the directory."""
         source = self.source
         tail = source.bytes(max(source.size - 22 - MOST_16, 0), min(source.size, 22 + MOST_16))
         at = tail.rfind(END)
@@ -227,7 +227,7 @@ class Archive:
         return content
 
     def begin(self, record: Record, name: str) -> int:
-        """Where the bytes of a record begin, by the header before them."""
+        """The place of a record's bytes, by the header before them."""
         if record.flags & 0x2041 or record.method not in (STORED, DEFLATED):
             raise broken(f"the record {name!r} is encrypted, or compressed by another method")
         header = self.source.bytes(record.place, 30)

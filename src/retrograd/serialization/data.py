@@ -33,7 +33,7 @@ class Data:
         self.allowance = allowance
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What a file may call."""
+        """The functions that a file may call, by name."""
         numpys = {
             name: function
             for home in ("numpy._core.", "numpy.core.")
@@ -66,7 +66,7 @@ class Data:
         return text.encode("latin-1")
 
     def no_bytes(self) -> bytes:
-        """Bytes of which there are none."""
+        """Empty bytes, as protocol 2 has them."""
         return b""
 
     def bytearray(self, content: bytes | str = b"", encoding: str = "latin-1") -> bytearray:
@@ -113,7 +113,7 @@ class Data:
         return collections.OrderedDict(pairs)
 
     def counter(self, counts: Any = None) -> collections.Counter[Any]:
-        """A Counter of a dictionary."""
+        """The Counter that a dictionary of counts stands for."""
         made: collections.Counter[Any] = collections.Counter()
         if counts:
             self.entries(list(counts))

@@ -114,7 +114,7 @@ class Source:
         return exactly(self.file, size)
 
     def memory(self, offset: int, size: int) -> Any:
-        """The same in memory of its own that may be written, as a flat array."""
+        """`size` bytes from `offset` on, as a flat array of its own that may be written."""
         self.check(offset, size)
         room = np.empty(size, np.uint8)
         self.file.seek(self.start + offset)

@@ -51,7 +51,7 @@ class Legacy(Rebuilding):
         self.left = size  # no more room is made than the file has bytes
 
     def room(self, name: str, size: int) -> Any:
-        """Memory for a storage."""
+        """New memory for a storage of a file."""
         self.left -= size
         if self.left < 0:
             raise RuntimeError(CUT.format(has=self.left + size, needs=size))
@@ -128,7 +128,7 @@ class Storages(Blind):
         return found if isinstance(found, Kind) else Inert
 
     def persistent(self, key: Any) -> Any:
-        """What stands for a storage."""
+        """Look at the size of a storage, for which an inert object stands."""
         if not is_module(key):
             self.file.block(key)
         return Inert()

@@ -154,7 +154,7 @@ class Pickler(PythonPickler):  # type: ignore[misc]
     # -- tensors -------------------------------------------------------------------------------
 
     def tensor(self, obj: Any) -> Any:
-        """How a tensor is made again."""
+        """The function and arguments by which `load` makes a tensor again."""
         kind: Any = type(obj)
         if kind.__reduce_ex__ is not Tensor.__reduce_ex__:
             return NotImplemented  # a class with a way of its own
@@ -212,10 +212,10 @@ class Pickler(PythonPickler):  # type: ignore[misc]
 
     def keep(self, array: Any, name: str) -> tuple[Kept, int, tuple[int, ...]]:
         """The storage of an array, and its place in it by elements."""
-        found = placed(array)
+        found = memory_layout(array)
         if found is None:
             array = array.astype(array.dtype.newbyteorder("="), order="C")  # for PyTorch to see
-            found = placed(array)
+            found = memory_layout(array)
         assert found is not None
         block, offset, strides = found
         owner = root(array)
@@ -235,8 +235,8 @@ class Call:
         return self.function, self.args
 
 
-def placed(array: Any) -> tuple[Any, int, tuple[int, ...]] | None:
-    """The memory of an array, and offset and strides in elements; None if they are no such."""
+def memory_layout(array: Any) -> tuple[Any, int, tuple[int, ...]] | None:
+    """(memory, offset, strides in elements) of an array; None if a storage cannot hold it so."""
     block, size = memory(array), array.itemsize
     offset = address(array) - address(block) if array.size else 0
     whole = block.size // size * size

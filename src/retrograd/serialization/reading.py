@@ -97,7 +97,7 @@ def here(module: str, name: str) -> Any:
 
 
 def read(f: Any, settings: Settings, mmap: bool) -> Any:
-    """What a file holds."""
+    """The object that a file holds, whatever its format."""
     if mmap and not is_path(f):
         raise ValueError(NO_PATH.format(kind=type(f).__name__))
     with opened(f) as file:

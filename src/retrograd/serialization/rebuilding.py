@@ -81,7 +81,7 @@ class Bounds:
     """What PyTorch's compiler knows of sizes of nested tensors, which is read and dropped."""
 
     def __setstate__(self, state: Any) -> None:
-        """Keep nothing."""
+        """Ignore the state."""
 
 
 class Kind(NamedTuple):
@@ -216,7 +216,7 @@ class Rebuilding(Lookup):
         return self.trusting or id(kind) in self.classes
 
     def fill(self, made: Any, state: Any) -> None:
-        """Give an object its state."""
+        """Give an object the state that the file has for it."""
         if not self.makes(type(made)):
             self.data.fill(made, state)
         elif hasattr(made, "__setstate__"):
@@ -267,7 +267,7 @@ class Rebuilding(Lookup):
     # -- tensors -------------------------------------------------------------------------------
 
     def laid(self, storage: Any, dtype: str | None, offset: Any, size: Any, stride: Any) -> Any:
-        """An array in a storage."""
+        """The array at an offset and with strides in a storage."""
         if id(storage) not in self.shown or dtype is None:
             raise TypeError("a tensor without a storage of its dtype")
         _, block = self.shown[id(storage)]

@@ -211,7 +211,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def place_of(name: str, value: Any) -> tuple[int, int]:
-    """Where a tensor begins and ends, if the header says so."""
+    """(begin, end) of a tensor in the file; raise where the header does not say so."""
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data_offsets"}:
         raise bad(f"tensor {name!r} has other fields than dtype, shape, data_offsets")
     place, shape = value["data_offsets"], value["shape"]
@@ -226,7 +226,7 @@ def place_of(name: str, value: Any) -> tuple[int, int]:
 
 
 def check(name: str, value: Any) -> tuple[int, int]:
-    """Where a tensor begins and ends, if it has as many bytes as it needs."""
+    """(begin, end) of a tensor in the file; raise unless it has the bytes that it needs."""
     begin, end = value["data_offsets"]
     if value["dtype"] not in CODES.values():  # it may be no text
         raise RuntimeError(f"tensor {name!r} is of dtype {value['dtype']!r}, which is not here")

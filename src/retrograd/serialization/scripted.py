@@ -47,7 +47,7 @@ class Scripts(Rebuilding):
         return kind is Scripted or super().makes(kind)
 
     def fill(self, made: Any, state: Any) -> None:
-        """Give an object its attributes."""
+        """Give the object of a scripted module its attributes."""
         if made.__class__ is not Scripted:
             super().fill(made, state)
         elif state.__class__ is dict:

@@ -110,14 +110,14 @@ class Inert:
     """Stands for whatever a pickle makes, and does nothing."""
 
     def __new__(cls, *args: Any, **named: Any) -> Any:
-        """One that has forgotten its arguments."""
+        """An object that ignores its arguments."""
         return super().__new__(cls)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Nothing."""
+        """Ignore the item."""
 
     def extend(self, values: Any) -> None:
-        """Nothing."""
+        """Ignore the items."""
 
 
 class Blind(Lookup):
@@ -140,7 +140,7 @@ class Blind(Lookup):
         return kind is Inert
 
     def fill(self, made: Any, state: Any) -> None:
-        """Nothing."""
+        """Ignore the state."""
 
 
 class Unpickler:
@@ -153,7 +153,7 @@ class Unpickler:
         self.memo: dict[int, Any] = {}
 
     def load(self) -> Any:
-        """What the pickle holds."""
+        """The object that the pickle holds."""
         read, steps = self.file.read, STEPS
         try:
             while True:
@@ -175,7 +175,7 @@ class Unpickler:
         return content
 
     def number(self, width: int) -> int:
-        """The next number without a sign."""
+        """The next unsigned integer of the pickle."""
         return int.from_bytes(self.take(width), "little")
 
     def line(self) -> str:
@@ -186,7 +186,7 @@ class Unpickler:
         return found[:-1].decode()
 
     def text(self, content: bytes) -> Any:
-        """A string that Python 2 wrote."""
+        """The string that Python 2 wrote as bytes."""
         return content if self.encoding == "bytes" else content.decode(self.encoding)
 
     # -- the stack -----------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Unpickler:
         return found
 
     def mark(self) -> None:
-        """Begin a group."""
+        """Begin a new group of values on the stack."""
         self.marks.append(self.stack)
         self.stack = []
 
@@ -272,7 +272,7 @@ class Unpickler:
         self.push(self.lookup.find(module, name))
 
     def reduce(self) -> None:
-        """Call a function of the table."""
+        """Call a function of the allowed table with the arguments on the stack."""
         args, function = self.stack.pop(), self.stack.pop()
         if args.__class__ is not tuple or not self.lookup.calls(function):
             raise failed(NOT_CALLED.format(what=told(function)))

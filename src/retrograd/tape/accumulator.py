@@ -42,7 +42,7 @@ class ForwardAccumulator:
     """
 
     def __init__(self, primals: Any, tangents: Any) -> None:
-        if not pytree.alike(tangents, primals):
+        if not pytree.same_structure(tangents, primals):
             raise ValueError(
                 "ForwardAccumulator: primals and tangents must be built alike, got "
                 f"{type(primals).__name__} of {len(pytree.flatten(primals))} and "
@@ -85,7 +85,11 @@ class ForwardAccumulator:
                 set_tangent(x, self._level, None)
         self._level.__exit__()
 
-    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+    def jvp(
+        self,
+        primals: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
         """The derivatives of results, in the same structure; None or zeros if there is none.
 
         Raises ValueError for another value of `unconnected_gradients`, TypeError for no tensors.

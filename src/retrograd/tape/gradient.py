@@ -223,7 +223,7 @@ class GradientTape:
         target: Any,
         sources: Tensor,
         output_gradients: Any = ...,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
     ) -> Tensor | None: ...
 
     @overload
@@ -232,7 +232,7 @@ class GradientTape:
         target: Any,
         sources: list[Tensor],
         output_gradients: Any = ...,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
     ) -> list[Tensor | None]: ...
 
     @overload
@@ -241,7 +241,7 @@ class GradientTape:
         target: Any,
         sources: dict[K, Tensor],
         output_gradients: Any = ...,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
     ) -> dict[K, Tensor | None]: ...
 
     @overload
@@ -250,7 +250,7 @@ class GradientTape:
         target: Any,
         sources: Any,
         output_gradients: Any = ...,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
     ) -> Any: ...
 
     def gradient(
@@ -258,7 +258,7 @@ class GradientTape:
         target: Any,
         sources: Any,
         output_gradients: Any = None,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
         """The derivative of the sum of all elements of `target`, in a structure like `sources`.
 
@@ -302,7 +302,7 @@ class GradientTape:
         self,
         target: Tensor,
         sources: Tensor,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
         parallel_iterations: int | None = ...,
         experimental_use_pfor: bool = ...,
     ) -> Tensor | None: ...
@@ -312,7 +312,7 @@ class GradientTape:
         self,
         target: Tensor,
         sources: Any,
-        unconnected_gradients: Any = ...,
+        unconnected_gradients: UnconnectedGradients | str = ...,
         parallel_iterations: int | None = ...,
         experimental_use_pfor: bool = ...,
     ) -> Any: ...
@@ -321,7 +321,7 @@ class GradientTape:
         self,
         target: Tensor,
         sources: Any,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -358,7 +358,7 @@ class GradientTape:
         self,
         target: Tensor,
         source: Tensor,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Tensor | None:
@@ -481,7 +481,7 @@ class GradientTape:
         return found
 
     def _starts(self) -> set[Node]:
-        """The nodes of what is watched."""
+        """The nodes of the watched values."""
         assert self._recording is not None
         watched = {node for _, node in self._watched.values()}
         return watched | set(self._recording.leaves) if self._accessed else watched

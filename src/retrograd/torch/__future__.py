@@ -16,7 +16,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Whether it gets new ones."""
+    """Whether `Module.to` gives modules new parameters instead of new data."""
     return casts.overwrites
 
 
@@ -29,5 +29,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Whether it asks."""
+    """Whether `Module.to` swaps parameters by `swap_tensors`."""
     return state.swaps

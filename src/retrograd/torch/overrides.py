@@ -22,9 +22,9 @@ from ..engine.overriding import (
     OFF,
     TENSOR,
     ask,
-    entered,
+    count_mode,
     names,
-    overloaded,
+    overloaded_args,
     unanswered,
 )
 from ..engine.subclasses import UNWATCHED, kept_types, watch_properties
@@ -63,7 +63,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     state = modes.state
     if state.function_modes and state.overriding != OFF:
         return True
-    return state.overriding == ENABLED and bool(overloaded(relevant_args))
+    return state.overriding == ENABLED and bool(overloaded_args(relevant_args))
 
 
 def has_torch_function_unary(obj: Any) -> bool:
@@ -100,7 +100,7 @@ def handle_torch_function(
     >>> double(Mine([1.0]))
     Mine([2.])
     """
-    asked = overloaded(relevant_args)
+    asked = overloaded_args(relevant_args)
     answer = ask(public_api, asked, args, kwargs)
     if answer is NotImplemented:
         raise unanswered(public_api, asked)
@@ -303,13 +303,13 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Any:
         watch_properties()
-        entered(1)
+        count_mode(1)
         modes.change(function_modes=(*modes.state.function_modes, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.change(function_modes=modes.state.function_modes[:-1])
-        entered(-1)
+        count_mode(-1)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):

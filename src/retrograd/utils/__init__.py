@@ -12,5 +12,5 @@ __all__ = ["checkpoint", "data", "hooks", "swap_tensors"]
 
 
 def __getattr__(name: str) -> Any:
-    """A module of PyTorch's world."""
+    """Load a module of PyTorch's world when it is asked for."""
     return providers.attribute(__name__, name)

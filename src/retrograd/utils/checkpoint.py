@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes, providers
 from ..autograd.graph import saved_tensors_hooks
-from ..engine.placement import device, present
+from ..engine.placement import as_device, device
 from ..nn import Sequential
 from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
 from .recompute import Arguments, CheckpointError, Frame, GraphExecGroup
@@ -280,4 +280,4 @@ def set_device_states(
     Raises AssertionError for a device that is not here.
     """
     for each in devices:
-        present(device(device_type or "cuda", each))
+        as_device(device(device_type or "cuda", each))

@@ -251,7 +251,7 @@ class Recomputation:
         before = modes.change(
             grad=True,
             inference=False,
-            saved_hooks=((self.pack, same),),
+            saved_hooks=((self.pack, unpack_as_is),),
             watchers=tuple(others),
         )
         try:
@@ -313,6 +313,6 @@ class Recomputation:
         )
 
 
-def same(tensor: Tensor) -> Tensor:
-    """The unpack hook of a recomputed graph."""
+def unpack_as_is(tensor: Tensor) -> Tensor:
+    """The unpack hook of a recomputed graph: the tensor, as it was packed."""
     return tensor

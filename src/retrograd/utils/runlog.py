@@ -42,14 +42,14 @@ class Log(CheckpointWatcher):
         return super().__enter__()
 
     def compute(self, op: Any, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
-        """Note a call."""
+        """Log a call, and run its forward."""
         shapes = ", ".join("None" if a is None else str(list(a.shape)) for a in arrays)
         self.lines.append(f"{op.name}({shapes})")
         self.traces.append(where())
         return proceed(arrays, params)
 
     def traced(self, run: str) -> str:
-        """Every call with its trace."""
+        """The text of the log: every call and where it was made."""
         return "\n".join(
             f"{line}   ({number} of {len(self.lines)} in {run})\n{trace}"
             for number, (line, trace) in enumerate(zip(self.lines, self.traces, strict=True), 1)

@@ -128,7 +128,7 @@ class Caching(CheckpointWatcher):
         self.policy, self.storage = policy, storage
 
     def made(self, op: Op, inputs: Any, params: dict[str, Any], outputs: Any) -> None:
-        """Decide about one call."""
+        """Keep the results of a call, or note that it is to be recomputed, as the policy says."""
         if op.view is True:
             return
         is_view = any(t._view_of is not None for t in outputs)

@@ -88,12 +88,12 @@ class Axes:
 
 
 def widened(low: float, high: float) -> tuple[float, float]:
-    """A range that is no single point."""
+    """A range of numbers, made wider where it is one point only."""
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
 def logarithms(low: float, high: float) -> list[float]:
-    """Within a range, the logarithms of powers of ten; if they are few, of their multiples, too."""
+    """The logarithms of powers of ten within a range; if they are few, of their multiples, too."""
     factors = (1, 2, 5) if high - low < 3 else (1,)
     places = range(math.floor(low), math.ceil(high) + 1)
     all_of_them = [place + math.log10(factor) for place in places for factor in factors]

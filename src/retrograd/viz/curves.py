@@ -57,7 +57,7 @@ def curves(
 
 
 def colors(count: int) -> list[str]:
-    """As many colours as there are lines, again from the first where they end."""
+    """A colour for each line, again from the first where the colours end."""
     return [COLORS[place % len(COLORS)] for place in range(count)]
 
 

@@ -12,9 +12,9 @@ from ..engine.backward.formulas import formulas_of, helpers_of
 from ..engine.graph import LEAF, Node, target
 from ..engine.op import Op, camel_case
 from ..engine.tensor import Tensor, node_of
-from .layout import placed
+from .layout import node_positions
 from .picture import Picture, document
-from .recording import FACTS, Facts, below, tidy
+from .recording import FACTS, Facts, next_nodes, tidy
 from .values import described, values_of, written
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def graph(root: Any, names: Module | dict[str, Tensor] | None = None) -> Picture
     place = {node: index for index, node in enumerate(nodes)}
     facts = known(nodes)
     boxes = [Box(node, facts[node], called.get(id(node), "")) for node in nodes]
-    edges = [[place[each] for each in below(node)] for node in nodes]
+    edges = [[place[each] for each in next_nodes(node)] for node in nodes]
     title = f"graph of {boxes[0].title}" if len(roots_of(root)) == 1 else "graph"
-    spots = placed([sorted(set(each)) for each in edges])
+    spots = node_positions([sorted(set(each)) for each in edges])
     return Picture(
         title,
         written_down(boxes, edges),
@@ -115,7 +115,7 @@ def roots_of(root: Any) -> list[Node]:
 
 
 def names_of(names: Any) -> dict[int, str]:
-    """By the id of a leaf's node, its name."""
+    """The name of each leaf, by the id of its node."""
     pairs = names.items() if isinstance(names, dict) else names.named_parameters()
     return {id(tensor._node): name for name, tensor in pairs if tensor._node is not None}
 
@@ -125,7 +125,7 @@ def behind(roots: Iterable[Node]) -> list[Node]:
     found = dict.fromkeys(roots)  # in the order in which they are found, which is that of inputs
     stack = list(found)
     while stack:
-        new = [each for each in below(stack.pop()) if each not in found]
+        new = [each for each in next_nodes(stack.pop()) if each not in found]
         found.update(dict.fromkeys(new))
         stack += new
     return sorted(found, key=lambda node: -node.seq)
@@ -149,7 +149,7 @@ def recorded_at(node: Node) -> str:
 
 
 def summary(boxes: list[Box]) -> str:
-    """One line about all."""
+    """One line that describes the whole graph."""
     leaves = sum(box.leaf for box in boxes)
     saved = [each for box in boxes for each in box.saved if not each.given]
     total = tidy(sum({each.memory: each.bytes for each in saved}.values()))
@@ -220,12 +220,12 @@ def drawn(boxes: list[Box], edges: list[list[int]], spots: list[tuple[float, int
 
 
 def short(text: str, most: int = 22) -> str:
-    """A text that fits into a box."""
+    """A text, cut so that it fits into a box."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def formulas_in(nodes: list[Node]) -> dict[str, list[str]]:
-    """By the name of each op, what its inputs get, and what the functions in that do."""
+    """For each op by name, the formulas of its inputs, and what the functions in them do."""
     found = {}
     for op in {node.op for node in nodes if isinstance(node.op, Op)}:
         lines = [f"{name}: {text}" for name, text in formulas_of(op).items()]

@@ -6,12 +6,12 @@ downwards. This module knows numbers alone.
 
 from __future__ import annotations
 
-__all__ = ["placed"]
+__all__ = ["node_positions"]
 
 SWEEPS = 6
 
 
-def placed(edges: list[list[int]]) -> list[tuple[float, int]]:
+def node_positions(edges: list[list[int]]) -> list[tuple[float, int]]:
     """(column, row) of each node, given for each the nodes that it leads to, all behind it.
 
     Rows count from the top. Nodes in a row are at least one column apart; a node is near the middle

@@ -61,7 +61,7 @@ class Timeline(Watcher):
         self.live[module] -= size
 
     def moment(self, label: str, backward: bool) -> None:
-        """Keep what lives now."""
+        """Note what lives at this moment."""
         self.moments.append((label, backward, {n: size for n, size in self.live.items() if size}))
 
     def made(self, op: Op, inputs: Any, params: dict[str, Any], outputs: Sequence[Any]) -> None:
@@ -116,7 +116,7 @@ def memory(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
             "the function called no op, so there is no memory to show: give memory() a function "
             "that computes, for example rg.viz.memory(lambda: net(x).sum())"
         )
-    return shown(line.moments)
+    return draw(line.moments)
 
 
 def passed(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -139,7 +139,7 @@ def passed(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
             leaf.grad = grad
 
 
-def shown(moments: list[tuple[str, bool, dict[str, int]]]) -> Picture:
+def draw(moments: list[tuple[str, bool, dict[str, int]]]) -> Picture:
     """The moments as text and as bands of colour, one on another."""
     totals = [sum(live.values()) for _, _, live in moments]
     peak = max(totals)

@@ -29,7 +29,7 @@ color:CanvasText}}svg{{max-width:100%;height:auto}}h1{{font-size:1.2rem}}</style
 
 
 def savable(path: str | os.PathLike[str]) -> Path:
-    """Where a picture will lie; ValueError for an ending that stands for none of its forms."""
+    """The path for a picture; ValueError for an ending that stands for none of its forms."""
     place = Path(path)
     if place.suffix not in (".html", ".svg", ".txt"):
         raise ValueError(

@@ -30,7 +30,7 @@ from .values import Value, values_of
 if TYPE_CHECKING:
     from ..engine.op import Op
 
-__all__ = ["FACTS", "Facts", "below", "line", "recording", "tidy"]
+__all__ = ["FACTS", "Facts", "line", "next_nodes", "recording", "tidy"]
 
 FACTS = "_facts"  # where a node's dictionary has them
 
@@ -79,7 +79,7 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         self.modules.__exit__(*exc)
 
     def compute(self, op: Op, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
-        """Take the time of a forward."""
+        """Run a forward and note its time."""
         start = time.perf_counter()
         results = proceed(arrays, params)
         self.seconds = time.perf_counter() - start
@@ -107,7 +107,7 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
 
     def lead(self, node: Node, facts: Facts) -> None:
         """Tell a node what is known of the leaves that it leads to."""
-        for leaf in below(node):
+        for leaf in next_nodes(node):
             if leaf.op is LEAF:
                 name = self.modules.parameters.get(id(leaf.saved.tensor()), "")
                 known = Facts(facts.line, facts.module, name)
@@ -127,8 +127,8 @@ class recording(Watcher):  # noqa: N801 (a context, as `no_grad`)
         return contributions
 
 
-def below(node: Node) -> list[Node]:
-    """The nodes that a node leads to, in the order of its inputs."""
+def next_nodes(node: Node) -> list[Node]:
+    """The nodes that a node's edges lead to, in the order of its inputs."""
     return [target(edge)[0]._node() for edge in node.edges if edge is not None]  # type: ignore[misc]
 
 

@@ -41,7 +41,7 @@ class Clock(Watcher):
         self.bars: list[Bar] = []
 
     def compute(self, op: Op, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
-        """Take the time of a forward."""
+        """Run a forward and note its time."""
         start = time.perf_counter()
         results = proceed(arrays, params)
         self.add(op.name, self.seen.modules.path, False, start)
@@ -55,7 +55,7 @@ class Clock(Watcher):
         return contributions
 
     def add(self, name: str, module: str, backward: bool, start: float) -> None:
-        """Keep a bar that ends now."""
+        """Add a bar that ends now."""
         self.bars.append(Bar(name, module or OUTSIDE, backward, start, time.perf_counter()))
 
 
@@ -80,10 +80,10 @@ def timeline(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture
             "the function called no op, so there is no time to show: give timeline() a function "
             "that computes, for example rg.viz.timeline(lambda: net(x).sum())"
         )
-    return shown(clock.bars)
+    return draw(clock.bars)
 
 
-def shown(bars: list[Bar]) -> Picture:
+def draw(bars: list[Bar]) -> Picture:
     """The bars as text and as a picture."""
     modules = list(dict.fromkeys(bar.module for bar in bars))
     text = [summary(bars)]
@@ -120,7 +120,7 @@ def shown(bars: list[Bar]) -> Picture:
 
 
 def summary(bars: list[Bar]) -> str:
-    """How long both passes took."""
+    """One line: how long the forward and the backward pass took."""
     parts = []
     for backward, name, what in ((False, "forward", "ops"), (True, "backward", "nodes")):
         own = [bar.end - bar.start for bar in bars if bar.backward is backward]

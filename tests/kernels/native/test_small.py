@@ -12,7 +12,7 @@ from retrograd.engine.registry import OPS
 from retrograd.kernels import special
 from retrograd.kernels.native import loops
 from retrograd.ops.activation import smooth, softmax
-from retrograd.ops.core.structure import _expand, _spread, _sum_to
+from retrograd.ops.core.engine_ops import _expand, _spread, _sum_to
 from retrograd.ops.indexing import take_along
 from retrograd.ops.linalg import bilinear
 from retrograd.ops.loss import cross_entropy as losses

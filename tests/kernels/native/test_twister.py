@@ -27,10 +27,10 @@ def pairs(numbers, count):
 @pytest.mark.parametrize("before", BEFORE)
 def test_masks_are_pairs_of_words_below_a_share_of_2_to_the_53(before, share):
     numbers, state = drawn(before)
-    both = [twister.kept(np.stack([state] * 3)[:, None], 700, share)]
+    both = [twister.keep_masks(np.stack([state] * 3)[:, None], 700, share)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(twister, "loops", None)
-        both.append(twister.kept(np.stack([state] * 3)[:, None], 700, share))
+        both.append(twister.keep_masks(np.stack([state] * 3)[:, None], 700, share))
     words = pairs(numbers, 700).astype(np.uint64)
     expected = ((words[:, 0] & 0x1FFFFF) << 32 | words[:, 1]) < share * 2.0**53
     for found in both:

@@ -141,7 +141,7 @@ def hvp(
 def product_with_hessian(
     caller: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
-    """What `vhp` and `hvp` share."""
+    """(output, product) of `vhp` or of `hvp`, whichever the `caller` is."""
     with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", caller)
         xs = fresh_variables(given, create_graph)

@@ -173,7 +173,7 @@ def plain(tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 
 
 def unpack(values: tuple[Any, ...], several: bool) -> Any:
-    """The tuple, or its one element."""
+    """The tuple of values, or its one element where there are not `several`."""
     return values if several else values[0]
 
 
@@ -196,7 +196,7 @@ def _tuple_postprocess(res: tuple[Any, ...], to_unpack: bool | tuple[bool, bool]
 
 
 def zeros(like: Sequence[Tensor]) -> list[Tensor]:
-    """Zeros that require grad."""
+    """Tensors of zeros in the shapes of `like`, which require grad."""
     made = [recorded.zeros_like(t) for t in like]
     for t in made:
         set_requires_grad(t, True)

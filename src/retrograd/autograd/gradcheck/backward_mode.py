@@ -20,7 +20,14 @@ from ...locks import load
 from ..function import Function
 from ..grad import grad
 from . import GradcheckError
-from .differences import Check, differentiable_outputs, directions, floating_outputs, shown, units
+from .differences import (
+    Check,
+    differentiable_outputs,
+    directions,
+    floating_outputs,
+    printable,
+    units,
+)
 
 NO_INPUT = (
     "gradcheck expects at least one input tensor to require gradient, but none of them have "
@@ -167,8 +174,8 @@ def compare_projections(
                 whole = part_of(check.jacobian(x, number), part)
                 exact = analytical_jacobians(output, wanted, unit, False)[place]
                 text += IN_FAST_MODE.format(
-                    numerical=shown(whole),
-                    analytical=shown(exact),
+                    numerical=printable(whole),
+                    analytical=printable(exact),
                     largest=np.abs(whole - exact).max(initial=0),
                 )
                 if check.agree(exact, whole.reshape(exact.shape)):
@@ -183,7 +190,7 @@ def mismatch(part: str, output: int, input: int, numerical: Any, analytical: Any
     prefix = f"While considering the {part} part of complex outputs only, " if part else ""
     return (
         f"{prefix}Jacobian mismatch for output {output} with respect to input {input},\n"
-        f"numerical:{shown(numerical)}\nanalytical:{shown(analytical)}\n"
+        f"numerical:{printable(numerical)}\nanalytical:{printable(analytical)}\n"
     )
 
 
@@ -238,7 +245,7 @@ class Undefined(Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Cotangents, or None."""
+        """The cotangents, None in place of those that are to be undefined."""
         return (None, *[None if i in ctx.cut else g for i, g in enumerate(grad_outputs)])
 
 

@@ -138,6 +138,6 @@ def numerical_jacobian(
     return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))
 
 
-def shown(values: Any) -> Any:
+def printable(values: Any) -> Any:
     """What a text shows: a tensor of an array, as PyTorch does; a number as it is."""
     return new_tensor(values) if np.ndim(values) else values

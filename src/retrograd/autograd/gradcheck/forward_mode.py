@@ -16,7 +16,7 @@ from ...engine.transforms.batch import BatchLevel, batched, split
 from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
-from .differences import Check, directions, floating_outputs, shown, units
+from .differences import Check, directions, floating_outputs, printable, units
 
 BATCHED = (
     "gradcheck failed while testing batched forward gradient computation. Set "
@@ -90,11 +90,12 @@ def compare(check: Check, place: int, order: int, step: Any, part: str) -> None:
             prefix = f"While considering the {part} part of complex inputs only, " if part else ""
             text = (
                 f"{prefix}Jacobian computed with forward mode mismatch for output {number} with "
-                f"respect to input {order},\nnumerical:{shown(change)}\nanalytical:{shown(given)}\n"
+                f"respect to input {order},\nnumerical:{printable(change)}\n"
+                f"analytical:{printable(given)}\n"
             )
             if check.fast:
                 whole = check.jacobian(x, number, floating_outputs)
-                text += f"(in fast mode: for one random tangent.)\nNumerical:\n{shown(whole)}\n"
+                text += f"(in fast mode: for one random tangent.)\nNumerical:\n{printable(whole)}\n"
             raise GradcheckError(text)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler import door
-from ...compiler.kernels import abstracted, made
+from ...compiler.kernels import abstracted, kernel_for
 from ...compiler.plan import EASY, plan, within_rows
 from ...compiler.recorder import PASSING, record
 from ...compiler.rows import Rows
@@ -49,7 +49,7 @@ class FusedRows:
 
     def __init__(self, function: Any, given: Any) -> None:
         self.function, self.rows = function, Rows(function)
-        kernel, _ = self.rows.found(tuple(given))
+        kernel, _ = self.rows.kernel_for(tuple(given))
         self.kernel = kernel if kernel and suits_rows(kernel.recording.program) else None
 
     def __call__(self, *given: Any) -> Any:
@@ -72,7 +72,11 @@ def kernel(function: Any, operands: Any) -> Any:
     """The kernel of a function that writes its last operands; None where there is no good one."""
     _, known = abstracted(operands)
     try:
-        return made(function, known, True) if suits(record(function, known, True).program) else None
+        return (
+            kernel_for(function, known, True)
+            if suits(record(function, known, True).program)
+            else None
+        )
     except PASSING:
         raise
     except Exception:  # there is no program that says what it does

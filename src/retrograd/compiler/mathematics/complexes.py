@@ -145,7 +145,7 @@ def logarithm2(z: Complex) -> Complex:
 @emits("log1p", COMPLEX)
 @in_double
 def logarithm1p(z: Complex) -> Complex:
-    """As NumPy's: log |1 + z| and the angle of 1 + z."""
+    """log(1 + z) as NumPy computes it: log |1 + z| and the angle of 1 + z."""
     real = z.real + 1.0
     return Complex(log(hypot(real, z.imag)), arctan2(z.imag, real))
 
@@ -153,7 +153,7 @@ def logarithm1p(z: Complex) -> Complex:
 @emits("sqrt", COMPLEX)
 @in_double
 def root(z: Complex) -> Complex:
-    """Of the two parts, the larger is sqrt((|x| + |z|) / 2), the other y over twice that."""
+    """sqrt(z): its larger part is sqrt((|x| + |z|) / 2), the other y over twice that."""
     x, y = z.real, z.imag
     large = (abs(x) > 2.0**1020) | (abs(y) > 2.0**1020)
     small = (abs(x) < 2.0**-1000) & (abs(y) < 2.0**-1000)

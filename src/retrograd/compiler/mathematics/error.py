@@ -18,7 +18,7 @@ ROOT_HALF = (0.7071067811865476, -4.833646656726457e-17)  # a pair
 
 @emits("erf", REAL)
 def erf(x: Value) -> Value:
-    """Within 1, x + x P(x^2); beyond, 1 less the complement."""
+    """erf(x): up to 1, x + x P(x^2); beyond, 1 less the complement."""
     size, square = abs(x), x * x
     if x.dtype.itemsize == 4:
         near = fma(horner(square, polynomials.ERF_32), x, x)

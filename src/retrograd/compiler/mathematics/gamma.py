@@ -33,7 +33,7 @@ def sine_of_turns(x: Value) -> Value:
 @emits("gammaln", REAL)
 @widely
 def gammaln(x: Value) -> Value:
-    """Within 1/2 of 2 a polynomial, led there by steps; from 8 on Stirling's series.
+    """log |gamma(x)|: near 2 a polynomial, from 8 on Stirling's series, led there by steps.
 
     To the left of 0, by reflection: log(pi / |x sin(pi x)|) - gammaln(-x).
     """

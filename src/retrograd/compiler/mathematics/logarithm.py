@@ -12,7 +12,7 @@ from .table import REAL, emits
 
 __all__ = ["log", "log1p", "log2", "log2_pair", "log_within"]
 
-LN2, LN10 = math.log(2), math.log(10)
+LN2 = math.log(2)
 # pairs: 1 / log(2) and 1 / log(10) in float32 and float64, log10(2) with zeros at its end
 LOG2_E = {
     4: (1.4426950216293335, 1.925963033500011519e-08),

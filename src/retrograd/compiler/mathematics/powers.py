@@ -18,7 +18,7 @@ __all__ = ["hypot"]
 
 @emits("cbrt", REAL)
 def cbrt(x: Value) -> Value:
-    """Of x = 8**k y, a polynomial in y, a step of Halley's and one of Newton's, with its rest."""
+    """The cube root of x = 8**k y: a polynomial in y, then steps of Halley's and Newton's."""
     e, f = split(abs(x))
     third, k = nearest(e, 1 / 3)
     y = scaled(f + 1.0, nearest(fma(third, -3.0, e), 1.0)[1])

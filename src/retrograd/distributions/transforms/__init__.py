@@ -29,6 +29,8 @@ from .vector import (
     SoftmaxTransform,
     StickBreakingTransform,
 )
+from collections.abc import Sequence
+from ..utils import Values
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
@@ -56,7 +58,7 @@ class ExpTransform(PlainTransform):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """x."""
+        """x itself, which is log |dy/dx|."""
         return x
 
 
@@ -160,7 +162,7 @@ class PowerTransform(Transform):
     bijective = True
     _arguments = ("exponent",)
 
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+    def __init__(self, exponent: Values, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = ops.as_tensor(exponent)
 
@@ -181,7 +183,7 @@ class PowerTransform(Transform):
         """log |exponent y / x|."""
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         """The shape, broadcast with that of the exponent."""
         return ops.broadcast_shapes(shape, self.exponent.shape)
 
@@ -198,7 +200,7 @@ class AffineTransform(Transform):
     bijective = True
     _arguments = ("loc", "scale", "_event_dim")
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: Values, scale: Values, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -243,7 +245,7 @@ class AffineTransform(Transform):
             logarithm = logarithm.contiguous()  # so that it may be written, as PyTorch's
         return _sum_rightmost(logarithm, self._event_dim)
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         """The shape, broadcast with those of the parameters."""
         own = (v.shape for v in (self.loc, self.scale) if isinstance(v, Tensor))
         return ops.broadcast_shapes(shape, *own)

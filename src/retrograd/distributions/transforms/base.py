@@ -6,6 +6,7 @@ A transform that is made of others knows them only by what is here.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ...engine.tensor import Size, Tensor
@@ -87,7 +88,7 @@ class Transform:
     __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The function at `x`."""
+        """y = f(x), the transformed value."""
         if self._cache_size and x is self._cached_x_y[0]:
             return self._cached_x_y[1]
         return self._remembered(x, self._call(x))[1]
@@ -112,11 +113,11 @@ class Transform:
         """log |det dy/dx|, of the shape of `x` less the dimensions of an event."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_abs_det_jacobian")
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """The shape of the result for one of the argument."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """The shape of the argument for one of the result."""
         return shape
 
@@ -166,10 +167,10 @@ class _InverseTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
@@ -197,7 +198,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """That of the first, of as many dimensions as the whole chain needs."""
+        """The first transform's domain, with as many dimensions as the whole chain needs."""
         if not self.parts:
             return constraints.real
         domain, dims = self.parts[0].domain, self.parts[-1].codomain.event_dim
@@ -209,7 +210,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """That of the last, of as many dimensions as the whole chain needs."""
+        """The last transform's codomain, with as many dimensions as the whole chain needs."""
         if not self.parts:
             return constraints.real
         codomain, dims = self.parts[-1].codomain, self.parts[0].domain.event_dim
@@ -221,7 +222,7 @@ class ComposeTransform(Transform):
 
     @property
     def bijective(self) -> bool:
-        """Whether all parts are."""
+        """Whether all composed transforms are bijective."""
         return all(part.bijective for part in self.parts)
 
     @property
@@ -262,12 +263,12 @@ class ComposeTransform(Transform):
             dims += part.codomain.event_dim - part.domain.event_dim
         return sum(terms[1:], terms[0])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -302,13 +303,13 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """The base's, of more dimensions."""
+        """The base transform's domain, with more event dimensions."""
         base = self.base_transform.domain
         return constraints.independent(base, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """The base's, of more dimensions."""
+        """The base transform's codomain, with more event dimensions."""
         base = self.base_transform.codomain
         return constraints.independent(base, self.reinterpreted_batch_ndims)
 
@@ -334,17 +335,17 @@ class IndependentTransform(Transform):
         jacobian = self.base_transform.log_abs_det_jacobian(x, y)
         return _sum_rightmost(jacobian, self.reinterpreted_batch_ndims)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         return self.base_transform.inverse_shape(shape)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
 
-def check_dims(shape: Any, dims: int) -> Size:
+def check_dims(shape: Sequence[int], dims: int) -> Size:
     """The shape, which must have `dims` dimensions at least; else ValueError."""
     if len(shape) < dims:
         raise ValueError(f"Too few dimensions on input: shape {tuple(shape)} has less than {dims}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import ops
@@ -17,7 +17,7 @@ __all__ = ["CatTransform", "StackTransform"]
 class _JointTransform(Transform):
     """One transform of `transforms` for each of the parts along `dim`."""
 
-    def __init__(self, tseq: Any, dim: int, cache_size: int) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size)
@@ -63,7 +63,13 @@ class CatTransform(_JointTransform):
 
     _arguments = ("transforms", "dim", "lengths")
 
-    def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
+    def __init__(
+        self,
+        tseq: Sequence[Transform],
+        dim: int = 0,
+        lengths: Sequence[int] | None = None,
+        cache_size: int = 0,
+    ) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
@@ -93,12 +99,12 @@ class CatTransform(_JointTransform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """The parts', side by side."""
+        """The domains of the parts, side by side."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """The parts', side by side."""
+        """The codomains of the parts, side by side."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -116,7 +122,7 @@ class StackTransform(_JointTransform):
 
     _arguments = ("transforms", "dim")
 
-    def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
     def _parts(self, x: Tensor) -> Any:
@@ -128,15 +134,15 @@ class StackTransform(_JointTransform):
         return ops.stack(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The slices', stacked."""
+        """log |det J| of every slice, stacked."""
         return self._joined(self._jacobians(x, y))
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """The slices', stacked."""
+        """The domains of the slices, stacked."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """The slices', stacked."""
+        """The codomains of the slices, stacked."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes, linalg, ops
@@ -32,7 +33,7 @@ class SoftmaxTransform(PlainTransform):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         """The same shape, of one dimension at least."""
         return check_dims(shape, 1)
 
@@ -71,13 +72,13 @@ class StickBreakingTransform(PlainTransform):
         """The sum of log(share (1 - share) rest), which is log(y_i (1 - share))."""
         return (y[..., :-1].log() - softplus(x - self._left(x))).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Size:
-        """One component more."""
+    def forward_shape(self, shape: Sequence[int]) -> Size:
+        """The shape with one component more."""
         shape = check_dims(shape, 1)
         return Size((*shape[:-1], shape[-1] + 1))
 
-    def inverse_shape(self, shape: Any) -> Size:
-        """One component less."""
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
+        """The shape with one component less."""
         shape = check_dims(shape, 1)
         return Size((*shape[:-1], shape[-1] - 1))
 
@@ -113,11 +114,11 @@ class CorrCholeskyTransform(PlainTransform):
         return (tril_matrix_to_vec(y, diag=-1) / self._before(y).sqrt()).atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """That of tanh, and of the length that is left of the row."""
+        """log |det J| of tanh, and of the lengths that are left in each row."""
         tanh = 2 * (math.log(2) - x - softplus(-2 * x))
         return (tanh + 0.5 * self._before(y).log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         """(..., n (n - 1) / 2) becomes (..., n, n); ValueError for another count."""
         shape = check_dims(shape, 1)
         n = (1 + math.isqrt(1 + 8 * shape[-1])) // 2
@@ -127,7 +128,7 @@ class CorrCholeskyTransform(PlainTransform):
             )
         return Size((*shape[:-1], n, n))
 
-    def inverse_shape(self, shape: Any) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
         """(..., n, n) becomes (..., n (n - 1) / 2); ValueError unless square."""
         shape = check_dims(shape, 2)
         if shape[-2] != shape[-1]:
@@ -180,7 +181,9 @@ class ReshapeTransform(Transform):
     bijective = True
     _arguments = ("in_shape", "out_shape")
 
-    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+    def __init__(
+        self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size)
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
@@ -206,19 +209,19 @@ class ReshapeTransform(Transform):
         return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """0."""
+        """Zeros: a reshape changes no volume."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Size:
         """`out_shape` in the place of `in_shape`, which must end the shape; else ValueError."""
         return _replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Size:
         """`in_shape` in the place of `out_shape`, which must end the shape; else ValueError."""
         return _replaced(shape, self.out_shape, self.in_shape)
 
 
-def _replaced(shape: Any, old: Size, new: Size) -> Size:
+def _replaced(shape: Sequence[int], old: Size, new: Size) -> Size:
     shape = check_dims(shape, len(old))
     batch = len(shape) - len(old)
     if shape[batch:] != old:

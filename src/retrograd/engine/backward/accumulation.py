@@ -24,7 +24,7 @@ from ..tensor import (
     as_array,
     cell_of,
     new_tensor,
-    shown,
+    tensor_of,
     wrote,
 )
 from ..writable import about_to_write
@@ -97,11 +97,11 @@ def fresh(tensor: Tensor, g: Tensor) -> Tensor:
 def own(leaf: Tensor, g: Any, borrowed: bool) -> Any:
     """A cotangent as the leaf's gradient: NOTE [Layout of gradients]; a copy if it is borrowed."""
     found = laid_out(leaf._array, g)
-    return apart(g, borrowed) if found is g else found
+    return own_array(g, borrowed) if found is g else found
 
 
-def apart(g: Any, borrowed: bool) -> Any:
-    """A cotangent that may be written, for nobody else holds it: a copy, if it is borrowed."""
+def own_array(g: Any, borrowed: bool) -> Any:
+    """A cotangent that may be written: a copy where somebody else holds it too."""
     if not has_memory(g):  # it is never written
         return g
     plain = g.__class__ is ndarray and g.base is None  # a formula may give a NumPy scalar
@@ -124,7 +124,7 @@ def laid_out(like: Any, g: Any) -> Any:
 
 
 def steps(array: Any) -> list[int]:
-    """The strides of the dimensions that have any, in elements."""
+    """The strides, in elements, of the dimensions that have more than one element."""
     size = array.itemsize
     return [step // size for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
 
@@ -183,8 +183,8 @@ def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
         check_interior(leaf)
 
 
-def added(array: Any, g: Any) -> bool:
-    """Whether `g` could be added in place: not to read-only memory, nor where elements are one."""
+def added_in_place(array: Any, g: Any) -> bool:
+    """Add `g` in place and say whether that went: read-only and overlapping memory cannot."""
     if array.__class__ is ndarray and not array.flags.forc and overlaps(array):
         return False
     try:
@@ -195,7 +195,7 @@ def added(array: Any, g: Any) -> bool:
 
 
 def sum_apart(leaf: Any, g: Any) -> Tensor:
-    """The leaf's `.grad` with `g` added where `added` could not: another array, so another tensor.
+    """The leaf's `.grad` plus `g` in a new tensor, where `added_in_place` could not add.
 
     Where arrays are replaced when they are written, the tensor that is there gets the sum's.
     """
@@ -203,7 +203,7 @@ def sum_apart(leaf: Any, g: Any) -> Tensor:
     total = as_array(before._array + fit_leaf(leaf, g, g.dtype))
     kept = not (has_memory(total) or total.is_batched)  # a batch has a history of its own
     if not kept or total.__class__ is not before._array.__class__:
-        return shown(total)
+        return tensor_of(total)
     before._array = total
     total.after_store(before)
     wrote(before, "backward()")
@@ -227,12 +227,12 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     try:
         before = leaf._gradient
         if before is None:
-            leaf._gradient = shown(own(leaf, g, borrowed))
+            leaf._gradient = tensor_of(own(leaf, g, borrowed))
         else:
             array = before._array
             if before._inference:
                 about_to_write(before)
-            if added(array, g):
+            if added_in_place(array, g):
                 wrote(before, "backward()")
             else:
                 leaf._gradient = sum_apart(leaf, g)

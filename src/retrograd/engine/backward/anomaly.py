@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SecondBackwardError, VersionError
 from ...kernels.allocation import has_class
-from ..tensor import Tensor, shown
+from ..tensor import Tensor, tensor_of
 from ..trace import users_level
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ DETECTED = "Error detected in "
 INDUCED = "Previous calculation was induced by "
 
 
-def say(error: Exception, where: str) -> None:
-    """Add to an error where it happened, unless it says so: the innermost place counts."""
+def note_place(error: Exception, where: str) -> None:
+    """Add to an error the place where it happened, unless a place further in has been added."""
     with suppress(Exception):  # of a class of the user's own, perhaps
         if not any(note.startswith(DETECTED) for note in getattr(error, "__notes__", ())):
             error.add_note(f"{DETECTED}{where}")
 
 
-def noted(error: Exception, node: Node) -> None:
-    """Add to an error at which node of a backward pass it happened.
+def note_node(error: Exception, node: Node) -> None:
+    """Add to an error the node of the backward pass in which it happened.
 
     Errors about saved values say that themselves.
     """
     if not isinstance(error, (SecondBackwardError, VersionError)):
         with suppress(Exception):  # of a node in which a program has put something else
-            say(error, f"{node.name()} (op {node.op.name}). {forward_trace(node)}")
+            note_place(error, f"{node.name()} (op {node.op.name}). {forward_trace(node)}")
 
 
 def run_hook(kind: str, hook: Any, *args: Any) -> Any:
@@ -51,7 +51,7 @@ def run_hook(kind: str, hook: Any, *args: Any) -> Any:
     except Exception as error:
         code = getattr(hook, "__code__", None)
         place = "" if code is None else f", {code.co_filename}:{code.co_firstlineno}"
-        say(error, f"the {kind} {getattr(hook, '__qualname__', repr(hook))}{place}")
+        note_place(error, f"the {kind} {getattr(hook, '__qualname__', repr(hook))}{place}")
         raise
 
 
@@ -71,7 +71,7 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
 def holds_nan(array: Any) -> bool:
     """Whether an element is NaN; of a sparse array, an entry."""
     if has_class(array):
-        array = shown(array)
+        array = tensor_of(array)
         return bool((array != array).any())  # noqa: PLR0124 (true of NaN alone)
     return bool(np.isnan(getattr(array, "values", array)).any())
 

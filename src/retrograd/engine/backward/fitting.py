@@ -12,7 +12,7 @@ import numpy as np
 from ... import modes
 from .. import saved
 from ..namespaces import recorded
-from ..tensor import Tensor, as_array, shown
+from ..tensor import Tensor, as_array, tensor_of
 
 if TYPE_CHECKING:
     from ..graph import Node
@@ -64,7 +64,7 @@ def on_tensors(node: Any, g: Any, live: list[bool]) -> list[Any]:
     """
     before = modes.change(grad=False)
     try:
-        given = tuple(map(shown, g)) if isinstance(g, tuple) else shown(g)
+        given = tuple(map(tensor_of, g)) if isinstance(g, tuple) else tensor_of(g)
         found = node.op.derive(recorded, given, saved.tensors(node), live)
         return [
             None if c is None or e is None else fit(c, e, node, recorded)._array

@@ -58,7 +58,7 @@ def definition(function: FunctionType) -> tuple[str, Any]:
 
 
 def formulas_of(op: Any) -> dict[str, str]:
-    """By the name of each input, what a cotangent g gives for it."""
+    """The text of each input's formula, by name: what a cotangent g gives for it."""
     if op.derivative is None:
         return {name: formula(each) for name, each in op.vjps.items()}
     slope = formula(op.derivative)

@@ -27,8 +27,8 @@ from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
-from ..tensor import Tensor, as_array, gradient_dtype, shown
-from .accumulation import add_grad, apart
+from ..tensor import Tensor, as_array, gradient_dtype, tensor_of
+from .accumulation import add_grad, own_array
 from .anomaly import run_hook
 from .fitting import fit
 
@@ -243,7 +243,7 @@ def _shown(g: Any, borrowed: bool) -> Any:
     """A cotangent as the tensor that a hook sees: NOTE [What hooks write]."""
     if isinstance(g, Tensor):
         return g.clone() if borrowed or g._view_of is not None else g
-    return g if g is None else shown(apart(as_array(g), borrowed))
+    return g if g is None else tensor_of(own_array(as_array(g), borrowed))
 
 
 def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:

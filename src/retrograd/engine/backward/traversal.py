@@ -42,7 +42,7 @@ from ..tensor import Tensor, new_tensor
 from ..transforms import watch
 from . import accumulation
 from .accumulation import accumulate
-from .anomaly import check_nan, noted, warned
+from .anomaly import check_nan, note_node, warned
 from .fitting import fit, on_tensors
 from .search import last_contributors, needed_for
 
@@ -89,7 +89,7 @@ def run(
 
 def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
     """`run` for one root, no leaf, and an array, with nothing to capture, in default modes."""
-    stopped = start(node, g, retain_graph, called)
+    stopped = start(node, g, retain_graph, run_called)
     if stopped is not None:
         task, state, stop = stopped
         task = task or new_pass(state, retain_graph, node, g)
@@ -100,16 +100,16 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 
 
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
-    """The pass of `run_plain`, which has got so far."""
+    """The `Pass` that goes on where `run_plain` has stopped."""
     grads, borrowed, heap, leaves = state
     borrowed.add(root)  # its cotangent is the user's
     return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
 
 
-def called(
+def run_called(
     task: Any, state: Any, node: Any, g: Any, root: Node, value: Any, retain_graph: bool | None
 ) -> Any:
-    """Run a node of the kind CALLED in a pass with that state: the pass, and what it contributes.
+    """Run a node of the kind CALLED: the pass, made now if there is none, and its contributions.
 
     There is a `Pass` once the first such node runs: code of the user's may ask for it.
     """
@@ -120,7 +120,7 @@ def called(
 
 @native.in_c
 def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
-    """A pass from one node, the newest.
+    """Run a backward pass from one node: see below what it returns where it has to stop.
 
     Gives None, or the `Pass` if there is one, its state, and where it stopped, None if it is done.
     Nodes of the kind CALLED are run by `call` in C, which need not stop there.
@@ -138,7 +138,7 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
             taken = leaf in borrowed and accumulation.holders(g) > accumulation.ALONE
             accumulation.add_to_leaf(leaf, g, taken)
         except Exception as error:
-            noted(error, leaf)
+            note_node(error, leaf)
             raise
     return None
 
@@ -207,7 +207,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                 return node  # type: ignore[no-any-return]
         return None
     except Exception as error:
-        noted(error, node)
+        note_node(error, node)
         raise
 
 
@@ -276,7 +276,7 @@ class Pass:
                     self.watch_leaves(node)
                     self.early_leaves(node)
             except Exception as error:
-                noted(error, node)
+                note_node(error, node)
                 raise
             node = None
         accumulation.check_leaves(leaves)
@@ -292,7 +292,7 @@ class Pass:
                     taken = leaf in borrowed and accumulation.holders(g) > accumulation.ALONE
                     accumulation.add_to_leaf(leaf, g, taken)
             except Exception as error:
-                noted(error, leaf)
+                note_node(error, leaf)
                 raise
         if self.callbacks:
             self.call_back()
@@ -385,7 +385,7 @@ class Pass:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
         if shared and not (self.create_graph or g is None):
-            g = accumulation.apart(g, True)
+            g = accumulation.own_array(g, True)
         self.captured[node] = g
 
     def output(self, node: Any, g: Any) -> None:

@@ -39,10 +39,10 @@ from ... import dtypes, modes
 from ...kernels.allocation import inward, is_batched
 from ...kernels.memory import memory_order
 from ..backward.accumulation import steps
-from ..backward.anomaly import say
+from ..backward.anomaly import note_place
 from ..backward.fitting import fit
 from ..backward.traversal import run
-from ..dispatch import own
+from ..dispatch import as_non_view
 from ..graph import LEAF, Node, leaf_node, new_node
 from ..namespaces import recorded
 from ..op import parameters_of
@@ -104,7 +104,7 @@ class Level:
             except NotImplementedError as error:
                 raise NotImplementedError(NO_FORWARD.format(op.name, error)) from error
             except Exception as error:
-                say(error, f"the forward derivative of op {op.name}")
+                note_place(error, f"the forward derivative of op {op.name}")
                 raise
         for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
             set_tangent(out, self, t)
@@ -277,7 +277,7 @@ def lying_as(t: Tensor, out: Tensor) -> Tensor:
         return t
     outward = inward(wanted.shape, wanted.strides)[::-1]
     copy = recorded.contiguous(recorded.permute(t, dims=tuple(outward)))
-    return own(recorded.permute(copy, dims=tuple(np.argsort(outward).tolist())))
+    return as_non_view(recorded.permute(copy, dims=tuple(np.argsort(outward).tolist())))
 
 
 def is_differentiable(op: Op, index: int) -> bool:

@@ -42,7 +42,7 @@ class Interpreted(StandIn):
         raise NotImplementedError
 
     def itself(self, *args: Any) -> Any:
-        """The array itself."""
+        """The array itself, whatever the arguments."""
         return self
 
     # -- tensors ---------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class Interpreted(StandIn):
         raise NotImplementedError
 
     def again(self) -> Any:
-        """Another array of the same parts, for a tensor with the same attributes."""
+        """A new array of the same parts, for a tensor with the same attributes."""
         kind, parts = self.__reduce__()
         return kind(*parts)
 

@@ -11,7 +11,7 @@ from ...engine.tensor import Tensor
 from ...ops import moveaxis, tile
 from ...ops import unbind as unstack
 from ...ops.core.dims import normalize_dims
-from ...ops.core.structure import clone
+from ...ops.core.engine_ops import clone
 from .arguments import promoted, shape_of
 
 __all__ = [
@@ -140,5 +140,5 @@ def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 
 def range_of(x: Tensor) -> tuple[int, ...]:
-    """All axes."""
+    """The tuple of all axes."""
     return tuple(range(x.ndim))

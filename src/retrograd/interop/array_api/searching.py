@@ -60,7 +60,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 def searchsorted(
     x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """Where the elements of `x2` belong in the sorted 1-D array `x1`.
+    """The places where the elements of `x2` belong in the sorted 1-D array `x1`.
 
     Before equal ones if `side` is "left", after them if "right"; `sorter` are the places that sort
     `x1`.

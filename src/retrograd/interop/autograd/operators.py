@@ -232,7 +232,7 @@ vector_jacobian_product = tensor_jacobian_product
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], Any]:
-    """As `make_jvp`, by two passes backward, and without the value: for rules that have no jvp.
+    """`make_jvp` by two passes backward, and without the value: for rules that have no jvp.
 
     >>> from retrograd.interop.autograd.operators import make_jvp_reversemode
     >>> make_jvp_reversemode(np.square)(np.array([1.0, 2.0]))(np.array([1.0, 0.5]))

@@ -89,7 +89,7 @@ class VSpace:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, VSpace)
-            and pytree.alike(self.like, other.like)
+            and pytree.same_structure(self.like, other.like)
             and all(
                 a.shape == b.shape and a.dtype == b.dtype
                 for a, b in zip(pytree.flatten(self.like), pytree.flatten(other.like), strict=True)

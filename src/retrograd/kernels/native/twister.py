@@ -96,8 +96,8 @@ def pairs_below(pairs: Any, share: float) -> Any:
     return (upper < first) | ((upper == first) & (pairs[..., 1] < second))
 
 
-def kept(states: Any, count: int, share: float) -> Any:
-    """The `count` elements of a mask that follow each state: (..., 625) to (..., count)."""
+def keep_masks(states: Any, count: int, share: float) -> Any:
+    """The dropout masks of `count` elements that follow each state: (..., 625) to (..., count)."""
     if loops is not None and states.__class__ is np.ndarray:
         own = states.reshape(-1, WORDS + 1).astype(np.uint32, "C")
         made = [drawn(state, np.bool_, count, share) for state in own]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
+from ...dtypes import dtype
 from ...engine.namespaces import recorded
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from .. import init
 from ..modules.activation.base import _Activation
@@ -57,7 +58,7 @@ class CReLU(Split):
         super().__init__(recorded.relu)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """Nothing, since it has no settings."""
         return ""
 
 
@@ -160,7 +161,9 @@ class ModReLU(Module):
 
     _shown_settings = "num_features="
 
-    def __init__(self, num_features: int = 1, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_features: int = 1, device: DeviceLike = None, dtype: dtype | None = None
+    ) -> None:
         super().__init__()
         self.num_features = num_features
         self.bias = empty_parameter((num_features,), device, dtype)
@@ -191,8 +194,8 @@ class GTReLU(Module):
         num_features: int = 1,
         low: float = 0.0,
         high: float = math.pi / 2,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_features, self.low, self.high = num_features, low, high

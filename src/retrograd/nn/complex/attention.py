@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from ..modules.module import Module
 from . import functional as F
@@ -38,8 +38,8 @@ class MultiheadAttention(Module):
         bias: bool = True,
         scores: str = "real",
         rotary: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         if num_heads <= 0 or embed_dim % num_heads:

@@ -17,6 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from ...ops.nn.normalization import squared_modulus
 from .. import functional as F
@@ -34,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def complex_dtype(dtype: Any) -> Any:
+def complex_dtype(dtype: dtype | None) -> Any:
     """`dtype`, by default the complex one of the default floating dtype."""
     return dtypes.of_numpy(dtypes.complex_of(dtypes.default_numpy())) if dtype is None else dtype
 
@@ -42,12 +44,12 @@ def complex_dtype(dtype: Any) -> Any:
 class _Complex(Module):
     """A layer whose dtype is complex by default."""
 
-    def __init__(self, *args: Any, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, dtype: dtype | None = None, **kwargs: Any) -> None:
         super().__init__(*args, dtype=complex_dtype(dtype), **kwargs)
 
 
 class _Drawn(_Complex):
-    """One whose weight is drawn by NOTE [Complex layers], 2."""
+    """A base of layers whose weight is drawn by NOTE [Complex layers], 2."""
 
     def reset_parameters(self) -> None:
         """Draw the weight anew, and set the bias to 0."""
@@ -99,8 +101,8 @@ class WidelyLinear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features

@@ -75,7 +75,7 @@ class LogMagnitudeLoss(_Reduced):
         self.eps = eps
 
     def each(self, input: Tensor, target: Tensor) -> Tensor:
-        """See the class."""
+        """The loss of each element: see the class."""
         x, t = squared_modulus(input), squared_modulus(target)
         apart = (x + self.eps).log() - (t + self.eps).log()
         return apart * apart * 0.25
@@ -97,7 +97,7 @@ class PhaseLoss(_Reduced):
         self.weighted = weighted
 
     def each(self, input: Tensor, target: Tensor) -> Tensor:
-        """See the class."""
+        """The loss of each element: see the class."""
         loss = 1 - (input.sgn() * target.sgn().conj()).real
         return loss * target.abs() if self.weighted else loss
 
@@ -119,7 +119,7 @@ class PolarLoss(_Reduced):
         self.weight = weight
 
     def each(self, input: Tensor, target: Tensor) -> Tensor:
-        """See the class."""
+        """The loss of each element: see the class."""
         sizes, apart = input.abs() * target.abs(), input.abs() - target.abs()
         return apart * apart + self.weight * (sizes - (input * target.conj()).real)
 
@@ -142,7 +142,7 @@ class SISDRLoss(_Reduced):
         self.eps = eps
 
     def each(self, input: Tensor, target: Tensor) -> Tensor:
-        """See the class."""
+        """The loss of each signal: see the class."""
         along = (input * target.conj()).sum(-1, keepdim=True)
         wanted = target * (along / (squared_modulus(target).sum(-1, keepdim=True) + self.eps))
         signal, rest = squared_modulus(wanted).sum(-1), squared_modulus(input - wanted).sum(-1)
@@ -167,7 +167,7 @@ class SSIMLoss(_Reduced):
         self.window, self.data_range = window, data_range
 
     def each(self, input: Tensor, target: Tensor) -> Tensor:
-        """See the class."""
+        """The loss of each image: see the class."""
         x, y = input.abs(), target.abs()
         means = stack([x, y, x * x, y * y, x * y])
         mx, my, xx, yy, xy = avg_pool2d(means.flatten(0, 1), self.window, 1).unflatten(

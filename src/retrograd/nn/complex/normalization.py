@@ -10,10 +10,10 @@ Source: Trabelsi et al., "Deep complex networks", ICLR 2018, section 3.5.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import dtypes, modes
+from ...dtypes import dtype
 from ...engine.namespaces import recorded
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from ...ops.nn.normalization import squared_modulus
 from ...ops.shape.join import stack
@@ -75,8 +75,8 @@ class _Whitening(_Tracked):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(num_features, eps, momentum)
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -202,8 +202,8 @@ class MagnitudeBatchNorm(_Tracked):
         num_features: int,
         eps: float = 1e-5,
         momentum: float | None = 0.1,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(num_features, eps, momentum)
         self.weight = empty_parameter((num_features,), device, dtype)

@@ -9,10 +9,11 @@ matrix that turns the state is unitary to rounding. Source: Lezcano-Casado and M
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ... import modes
+from ...dtypes import dtype
 from ...engine.namespaces import recorded
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from ...ops.linalg.matrix_functions import matrix_exp
 from ...ops.random.factories import rand
@@ -49,8 +50,8 @@ class UnitaryRNN(Module):
         input_size: int,
         hidden_size: int,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.batch_first = input_size, hidden_size, batch_first

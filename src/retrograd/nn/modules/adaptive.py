@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor, new_tensor
 from ...ops.shape.join import cat
 from .. import functional as F
@@ -41,11 +44,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self,
         in_features: int,
         n_classes: int,
-        cutoffs: Any,
+        cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)

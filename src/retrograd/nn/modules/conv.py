@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -44,8 +46,8 @@ class _ConvNd(Module):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         if self._only_zeros and padding_mode != "zeros":
@@ -130,8 +132,8 @@ class _Convolution(_ConvNd):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         kernel, step, space = (ntuple(each, self.n) for each in (kernel_size, stride, dilation))
         borders = padding if isinstance(padding, str) else ntuple(padding, self.n)
@@ -259,8 +261,8 @@ class _Transposed(_ConvTransposeNd):
         bias: bool = True,
         dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         given = (kernel_size, stride, padding, dilation, output_padding)
         kernel, step, borders, space, extra = (ntuple(each, self.n) for each in given)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...dtypes import dtype
 from ...engine.overriding import NO_SUBCLASSES
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor, new_tensor
 from ..parameter import UninitializedBuffer, UninitializedParameter, UninitializedTensorMixin
 from . import conv, normalization
@@ -59,7 +61,7 @@ class LazyModuleMixin:
         return self(*args, **kwargs)
 
     def _infer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Learn the shapes, once."""
+        """Infer the shapes of the parameters from the first input, once."""
         self.initialize_parameters(*args, **kwargs)
         if self.has_uninitialized_params():
             raise RuntimeError(
@@ -128,7 +130,7 @@ class LazyModuleMixin:
         super()._load_from_state_dict(known, prefix, *rest)  # type: ignore[misc]
 
 
-def _uninitialized(device: Any, dtype: Any, wanted: bool = True) -> Any:
+def _uninitialized(device: DeviceLike, dtype: dtype | None, wanted: bool = True) -> Any:
     return UninitializedParameter(True, device, dtype) if wanted else None
 
 
@@ -143,7 +145,11 @@ class LazyLinear(LazyModuleMixin, Linear):
     cls_to_become = Linear
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
@@ -166,7 +172,9 @@ class LazyLinear(LazyModuleMixin, Linear):
 class _LazyConv(LazyModuleMixin):
     """A convolution whose `in_channels` is the number of channels of the first input."""
 
-    def _leave_open(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+    def _leave_open(
+        self, out_channels: int, bias: bool, device: DeviceLike, dtype: dtype | None
+    ) -> None:
         own: Any = self
         own.out_channels = out_channels
         own.weight = _uninitialized(device, dtype)
@@ -210,8 +218,8 @@ class _LazyConvolution(_LazyConv):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(  # type: ignore[call-arg]
             0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode
@@ -220,7 +228,7 @@ class _LazyConvolution(_LazyConv):
 
 
 class _LazyTransposed(_LazyConv):
-    """A lazy transposed convolution."""
+    """The base of lazy transposed convolutions."""
 
     def __init__(
         self,
@@ -233,8 +241,8 @@ class _LazyTransposed(_LazyConv):
         bias: bool = True,
         dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(  # type: ignore[call-arg]
             0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,
@@ -330,8 +338,8 @@ class _LazyNorm(LazyModuleMixin):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -18,7 +18,7 @@ from ...engine.overriding import is_function
 from ...engine.tensor import Tensor, alias
 from ...engine.updates import drop_gradients
 from .. import casts, state
-from ..casts import cast, emptied, is_real, laid, on_device, parse_to
+from ..casts import cast, empty_on, in_memory_format, is_real, on_device, parse_to
 from ..display import as_html
 from ..global_hooks import (
     _global_parameter_registration_hooks,  # noqa: F401 (PyTorch's name)
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         _hooks: ModuleHooks | None
 
         def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-            """What the module computes."""
+            """Raise NotImplementedError: a subclass says here what the module computes."""
 
 
 __all__ = [
@@ -203,7 +203,7 @@ class Module(Tree):
         if target is not None:
             self._apply(lambda t: cast(t, target) if t.dtype.category >= 2 else t)
         if format is not None:
-            self._apply(lambda t: laid(t, format))
+            self._apply(lambda t: in_memory_format(t, format))
         return self
 
     def type(self, dst_type: dtypes.dtype) -> Self:
@@ -258,7 +258,7 @@ class Module(Tree):
         >>> net.weight.device, net.weight.shape
         (device(type='cpu'), retrograd.Size([1, 2]))
         """
-        return self._apply(lambda t: emptied(t, device), recurse)
+        return self._apply(lambda t: empty_on(t, device), recurse)
 
     def share_memory(self) -> Self:
         """Move parameters and buffers to memory that processes share: `Tensor.share_memory_`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ...engine.tensor import Tensor
 from .. import functional as F
@@ -23,7 +23,7 @@ class _Pad(Module):
     n: int
     mode: str
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = ntuple(padding, 2 * self.n)
 
@@ -38,7 +38,7 @@ class _ConstantPad(_Pad):
     _shown_settings = "padding= value="
     mode = "constant"
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -52,7 +52,7 @@ class _ZeroPad(_ConstantPad):
 
     _shown_settings = "padding"
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
 

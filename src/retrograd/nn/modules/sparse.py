@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor, alias
 from .. import functional as F
 from .. import init
@@ -17,7 +17,9 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class _Table(Module):
     """A `weight` (num_embeddings, embedding_dim), drawn or given, with a row for padding."""
 
-    def _hold(self, weight: Tensor | None, frozen: bool, device: Any, dtype: Any) -> None:
+    def _hold(
+        self, weight: Tensor | None, frozen: bool, device: DeviceLike, dtype: dtype | None
+    ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if weight is None:
             self.weight = empty_parameter(shape, device, dtype)
@@ -70,8 +72,8 @@ class Embedding(_Table):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -154,8 +156,8 @@ class EmbeddingBag(_Table):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim

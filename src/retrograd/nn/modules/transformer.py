@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from ...dtypes import dtype
+from ...engine.placement import DeviceLike
 from ...engine.tensor import Tensor
 from ...ops import full
 from .. import functional as F
@@ -58,11 +61,11 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        made = {"batch_first": batch_first, "device": device, "dtype": dtype}
+        made: dict[str, Any] = {"batch_first": batch_first, "device": device, "dtype": dtype}
         for name in self._attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, **made))
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
@@ -81,7 +84,13 @@ class _Layer(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _attended(
-        self, layer: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
+        self,
+        layer: Any,
+        x: Tensor,
+        memory: Tensor,
+        mask: Any,
+        padding: int | Sequence[int],
+        is_causal: bool,
     ) -> Any:
         return layer(  # by name, as in PyTorch: programs put other values into these
             x,
@@ -290,8 +299,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         settings = (
@@ -345,7 +354,9 @@ class Transformer(Module):
         return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)  # type: ignore[no-any-return]
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: DeviceLike = None, dtype: dtype | None = None
+    ) -> Tensor:
         """(sz, sz), -inf above the diagonal and 0 elsewhere: position i sees positions 0 to i."""
         return full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
 

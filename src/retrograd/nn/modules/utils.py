@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...dtypes import dtype
 from ..parameter import Parameter, empty
 
 __all__ = ["consume_prefix_in_state_dict_if_present", "empty", "empty_parameter", "ntuple"]
@@ -34,7 +35,7 @@ def _reverse_repeat_tuple(sizes: Any, times: int) -> tuple[Any, ...]:
     return tuple(size for size in reversed(sizes) for _ in range(times))
 
 
-def empty_parameter(shape: tuple[int, ...], place: Any, dtype: Any) -> Parameter:
+def empty_parameter(shape: tuple[int, ...], place: Any, dtype: dtype | None) -> Parameter:
     """An uninitialized parameter, for the layer to draw."""
     return Parameter(empty(shape, place, dtype))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterable
-from typing import Any
 
 from ... import modes
 from ...engine.inplace import write
@@ -22,14 +21,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _grads(parameters: Any) -> list[Tensor]:
-    """The gradients there are."""
+def _grads(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
+    """The gradients of those parameters that have one."""
     found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [grad for p in found if (grad := p.grad) is not None]
 
 
 def get_total_norm(
-    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+    tensors: Iterable[Tensor] | Tensor,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector.
 
@@ -52,7 +54,10 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(
-    parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
 ) -> None:
     """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
     with modes.Changed(grad=False):
@@ -66,7 +71,7 @@ def clip_grad_norm_(
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
-    foreach: Any = None,
+    foreach: bool | None = None,
 ) -> Tensor:
     """Scale the gradients together so that their common norm is at most `max_norm`.
 
@@ -101,7 +106,7 @@ def clip_grad_norm(
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
-    foreach: Any = None,
+    foreach: bool | None = None,
 ) -> Tensor:
     """`clip_grad_norm_` by its older name; warns."""
     warnings.warn(
@@ -116,7 +121,7 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor,
     clip_value: float,
-    foreach: Any = None,
+    foreach: bool | None = None,
     *,
     by: str | None = None,
 ) -> None:

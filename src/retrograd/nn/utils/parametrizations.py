@@ -51,11 +51,11 @@ class _WeightNorm(Module):
         return of_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Norm and direction."""
+        """The norm and the direction of a weight, as the originals to keep."""
         return norm_except(weight, self.dim), weight
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Any:
     """Let the weight `name` have a norm and a direction of their own as parameters.
 
     The norm (original0) is one number per place of dimension `dim`, or one for all if that is None;
@@ -137,14 +137,14 @@ class _SpectralNorm(Module):
         return weight / vdot(u, mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """`value`, as it is."""
+        """`value` itself, which is divided by its norm when it is read."""
         return value
 
 
 TRANSPOSED = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
 
 
-def output_dim(module: Any, dim: int | None) -> int:
+def output_dim(module: Module, dim: int | None) -> int:
     """`dim`, or where it is None the dimension of the outputs of `module`."""
     if dim is not None:
         return dim
@@ -152,7 +152,7 @@ def output_dim(module: Any, dim: int | None) -> int:
 
 
 def spectral_norm(
-    module: Any,
+    module: Module,
     name: str = "weight",
     n_power_iterations: int = 1,
     eps: float = 1e-12,
@@ -278,7 +278,7 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 
 def orthogonal(
-    module: Any,
+    module: Module,
     name: str = "weight",
     orthogonal_map: str | None = None,
     *,

@@ -169,7 +169,7 @@ class ParametrizationList(ModuleList):
             original.data = part
 
     def forward(self) -> Any:
-        """The tensor."""
+        """The parametrized tensor, computed from the originals."""
         modules = list(self)
         made = modules[0](*self.originals())
         for module in modules[1:]:

@@ -63,7 +63,7 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with `data.to(...)`."""
+        """The packed sequence with `data.to(...)`."""
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else type(self)(data, *self[1:])
 
@@ -108,7 +108,7 @@ class PackedSequence(_Fields):
         return self
 
     def is_pinned(self) -> bool:
-        """False."""
+        """False: memory is never pinned."""
         return False
 
     @property

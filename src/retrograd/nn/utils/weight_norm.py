@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ..modules.module import Module
 from ..parameter import Parameter, check_shaped
 from .parametrizations import norm_except, of_norm
 
@@ -27,16 +28,16 @@ class WeightNorm:
         self.name, self.dim = name, -1 if dim is None else dim
         self.handle: Any = None
 
-    def compute(self, module: Any) -> Tensor:
+    def compute(self, module: Module) -> Tensor:
         """The weight of the present norm and direction."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
         return of_norm(v, g, self.dim)
 
-    def __call__(self, module: Any, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute(module))
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Any:
     """Replace the parameter `name` by its norm `<name>_g` and its direction `<name>_v`.
 
     The norm is one number per place of dimension `dim`, or one for all if that is None. Returns the
@@ -67,11 +68,11 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def _hooks(module: Any) -> list[WeightNorm]:
+def _hooks(module: Module) -> list[WeightNorm]:
     return [hook for hook in module._forward_pre_hooks.values() if isinstance(hook, WeightNorm)]
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: Module, name: str = "weight") -> Any:
     """Undo `weight_norm`: the weight is one parameter again, with its present value.
 
     Raises ValueError where the parameter is not normalized.

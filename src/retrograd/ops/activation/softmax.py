@@ -136,7 +136,7 @@ NO_DIM = (
 
 
 def along(input: Tensor, dim: int, name: str) -> tuple[int, ...]:
-    """One dim as a record wants it: a tuple, empty for a 0-d tensor."""
+    """The `dim` of a softmax as the record wants it: a tuple, empty for a 0-d tensor."""
     try:
         at = wrap_dim(input, dim)
     except TypeError:

@@ -264,7 +264,7 @@ def nll(xp: Any, size: int, inputs: Any, batched: Any, /, *, total: float) -> An
 def cross_entropy_derivative(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
 ) -> Any:
-    """Its gradient: probabilities less the one-hot targets, for each example."""
+    """The gradient of each example: probabilities less the one-hot targets."""
     cotangent = spread(inputs[0], batched[0], size)
     x, target, share = _classes(xp, size, inputs[1:], batched[1:])
     p = xp.softmax(x, dim=(2,))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 from ...engine.transforms.rules import spread
@@ -261,7 +261,7 @@ def splice(walk: Any) -> Callable[..., Any]:
         values = xp.reshape(values, shape=(size, region.size))
         at = new_index(region.ravel())
         out = xp.index_put(flat, values, at, dims=(1,), accumulate=False)
-        return own(xp.reshape(out, shape=shape))
+        return as_non_view(xp.reshape(out, shape=shape))
 
     return rule
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine import native
 from ...engine.naming import integer_in
-from ...engine.overriding import IGNORED, listed
+from ...engine.overriding import IGNORED, named_in
 
 
 @native.in_c
@@ -130,7 +130,7 @@ def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple([size // known if n == -1 else n for n in shape])
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape to which all of `shapes` broadcast; RuntimeError where they do not."""
     ndim = max((len(shape) for shape in shapes), default=0)

@@ -19,12 +19,12 @@ from ... import dtypes, providers, version
 from ...engine import native
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import INTS, annotate
-from ...engine.overriding import FACTORIES, IGNORED, listed
-from ...engine.placement import default, present
+from ...engine.overriding import FACTORIES, IGNORED, named_in
+from ...engine.placement import as_device, default
 from ...engine.tensor import Tensor, device, has_history, new_tensor
 from ...engine.trace import users_level
 from ...errors import OutOfMemoryError, wrong_type
-from ...kernels.allocation import marked
+from ...kernels.allocation import fill_uninitialized
 from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import number_in
@@ -108,7 +108,7 @@ def check_size(shape: tuple[int, ...], target: Any) -> int:
 
 def unwritten(shape: tuple[int, ...], target: Any) -> Any:
     """`allocate` for an array that nothing was written to."""
-    return marked(allocate(np.empty, shape, target))
+    return fill_uninitialized(allocate(np.empty, shape, target))
 
 
 def check_strides(shape: tuple[int, ...], kind: Any) -> None:
@@ -172,7 +172,7 @@ def factory(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
         annotate(function)
-        name, own = listed(FACTORIES)(function).__name__, inspect.signature(function)
+        name, own = named_in(FACTORIES)(function).__name__, inspect.signature(function)
         named = "out" in own.parameters
 
         @functools.wraps(function)
@@ -496,7 +496,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: An
     return np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def set_default_device(device: device | str | int) -> None:
     """Make tensors on a device from now on, in this thread; AssertionError for one that is absent.
 
@@ -505,10 +505,10 @@ def set_default_device(device: device | str | int) -> None:
     device(type='meta')
     >>> rg.set_default_device("cpu")
     """
-    default.device = present("cpu" if device is None else device)
+    default.device = as_device("cpu" if device is None else device)
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def get_default_device() -> device:
     """The device of new tensors: the cpu, unless a context or `set_default_device` says else.
 

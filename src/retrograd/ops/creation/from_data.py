@@ -22,14 +22,14 @@ from ... import dtypes, version
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
 from ...engine.naming import number_in
-from ...engine.overriding import CONVERTERS, FACTORIES, listed
-from ...engine.placement import default, device, present
+from ...engine.overriding import CONVERTERS, FACTORIES, named_in
+from ...engine.placement import as_device, default, device
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
 from ...kernels.allocation import has_memory, has_values, is_seen
 from ...locks import load
 from ...quiet import calm, quietly
-from ..core.structure import held_by
+from ..core.engine_ops import held_by
 from ..tensor.values import warn_of_history
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
@@ -46,7 +46,7 @@ SEQUENCES = (list, tuple, range)
 
 def finish(array: Any, requires_grad: bool) -> Tensor:
     """The new leaf tensor around `array`, without its data where the thread's device is meta."""
-    made = new_tensor(array if default.device.type == "cpu" else blank(array, default.device))
+    made = new_tensor(array if default.device.type == "cpu" else empty_on(array, default.device))
     if requires_grad is not False and requires_grad is not None:
         set_requires_grad(made, requires_grad)
     return made
@@ -54,10 +54,10 @@ def finish(array: Any, requires_grad: bool) -> Tensor:
 
 def where_of(spec: Any) -> device:
     """The device that `spec` names, or the thread's own: as a context, it is that for a while."""
-    return default.device if spec is None else present(spec)
+    return default.device if spec is None else as_device(spec)
 
 
-def blank(array: Any, where: device) -> Any:
+def empty_on(array: Any, where: device) -> Any:
     """An array on a device: itself if it is there, without data, or with whatever memory holds."""
     if not has_memory(array) or has_values(array) != (where.type == "meta"):
         return array
@@ -68,7 +68,7 @@ def blank(array: Any, where: device) -> Any:
 
 def check_device(spec: Any) -> None:
     """Raise unless `spec` is None or names the cpu: for what makes tensors there alone."""
-    if spec is not None and present(spec).type == "meta":
+    if spec is not None and as_device(spec).type == "meta":
         raise NotImplementedError("not on the meta device: make it on the cpu, then x.to('meta')")
 
 
@@ -81,7 +81,7 @@ def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
     return dtypes.to_numpy(spec)
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -338,7 +338,7 @@ def converter(data: Any) -> Callable[[Any], Any] | None:
 
 
 def elements(data: Any) -> list[Any]:
-    """Those of a sequence that is no list, such as a deque."""
+    """The elements of a sequence that is no list, such as a deque."""
     kind = type(data)
     if not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")) or hasattr(kind, "keys"):
         raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
@@ -347,7 +347,7 @@ def elements(data: Any) -> list[Any]:
     return [data[place] for place in range(len(data))]
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory and history where possible.
 
@@ -379,7 +379,7 @@ def shareable(data: Any) -> bool:
     )
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def asarray(
     obj: Any,
     *,
@@ -398,7 +398,7 @@ def asarray(
     >>> rg.asarray(np.arange(3))
     tensor([0, 1, 2])
     """
-    if device is not None and present(device).type == "meta":
+    if device is not None and as_device(device).type == "meta":
         obj, copy = as_tensor(obj, device=device), None
     target = None if dtype is None else check_dtype(dtype, "asarray")
     if not isinstance(obj, Tensor):
@@ -436,7 +436,7 @@ def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
         return obj
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: writing to one shows in the other.
 
@@ -506,7 +506,7 @@ def filler(value: Any, like: np.dtype[Any], function: str, argument: str, place:
     return found
 
 
-@listed(FACTORIES)
+@named_in(FACTORIES)
 def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:

@@ -10,11 +10,11 @@ import numpy as np
 from ...engine.naming import check_neutral
 from ...engine.placement import CPU, default
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import empty_beside, has_memory, marked
+from ...kernels.allocation import empty_beside, fill_uninitialized, has_memory
 from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant, zeros
-from .from_data import blank, check_dtype, finish, where_of
+from .from_data import check_dtype, empty_on, finish, where_of
 from .memory_format import arranged
 
 __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
@@ -28,7 +28,7 @@ def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Ten
     if device is None and array.__class__ is np.ndarray and default.device is CPU:
         return _made(make, array, (dtype, requires_grad, memory_format), name)
     with where_of(input.device if device is None else device) as where:
-        return _made(make, blank(array, where), (dtype, requires_grad, memory_format), name)
+        return _made(make, empty_on(array, where), (dtype, requires_grad, memory_format), name)
 
 
 def _laid_out(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
@@ -73,7 +73,7 @@ def _maker(name: str, doc: str, make: Callable[..., Any]) -> Callable[..., Tenso
 
 
 def _unwritten(*like: Any) -> Any:
-    return marked(np.empty_like(*like))
+    return fill_uninitialized(np.empty_like(*like))
 
 
 zeros_like = _maker(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.overriding import CONVERTERS, listed
+from ...engine.overriding import CONVERTERS, named_in
 from .from_data import check_device, check_dtype, finish
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def mapped(filename: Any, shared: bool, nbytes: int, kind: Any) -> Any:
     return np.asarray(np.memmap(path, kind, "r+" if shared else "c", shape=shape))
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def from_file(
     filename: Any,
     shared: bool = False,
@@ -68,7 +68,7 @@ def from_file(
     return finish(mapped(filename, shared, size * kind.itemsize, kind), requires_grad)
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:

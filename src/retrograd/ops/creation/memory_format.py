@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels.allocation import has_memory, is_seen
 from ...kernels.layout import channels_inside, row_strides, with_channels_inside
-from ..core.structure import clone
+from ..core.engine_ops import clone
 
 __all__ = [
     "channels_last", "channels_last_3d", "contiguous_format", "legacy_contiguous_format",

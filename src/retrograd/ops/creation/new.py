@@ -58,7 +58,7 @@ def _new(factory: Any, name: str) -> Any:
 
 
 def is_sparse(x: Tensor) -> bool:
-    """Whether a tensor is sparse."""
+    """Whether a tensor has a sparse layout."""
     return not has_memory(x._array) and x.layout.name.startswith("sparse")
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ... import dtypes
-from ...engine.overriding import FACTORIES, listed
+from ...engine.overriding import FACTORIES, named_in
 from ...engine.tensor import Tensor
 from ...kernels.memory import strided
 from ..core.arguments import public
@@ -17,7 +17,7 @@ from .from_data import check_dtype, finish
 __all__ = ["empty_permuted", "empty_strided"]
 
 
-@listed(FACTORIES)
+@named_in(FACTORIES)
 def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -47,7 +47,7 @@ def empty_strided(
     return finish(strided(room, shape, strides), requires_grad)
 
 
-@listed(FACTORIES)
+@named_in(FACTORIES)
 def empty_permuted(
     size: Any,
     physical_layout: Any,

@@ -15,8 +15,8 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.dims import integers, once
+from ..core.engine_ops import cast, sum_to
 from ..core.pointwise import PAIRS, pointwise
-from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = [

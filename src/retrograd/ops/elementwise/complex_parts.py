@@ -67,7 +67,7 @@ def conj_physical(input: Tensor) -> Tensor:
     return name_node(conj(input), "ConjPhysicalBackward0") if holds_complex(input) else input
 
 
-def given(input: Any, name: str) -> Tensor:
+def require_tensor(input: Any, name: str) -> Tensor:
     """A tensor itself; TypeError for anything else."""
     if isinstance(input, Tensor):
         return input
@@ -81,7 +81,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
-    return given(input, "resolve_conj")
+    return require_tensor(input, "resolve_conj")
 
 
 @public(methods="resolve_neg")
@@ -91,7 +91,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
     tensor([-2.])
     """
-    return given(input, "resolve_neg")
+    return require_tensor(input, "resolve_neg")
 
 
 @public(methods="is_conj")

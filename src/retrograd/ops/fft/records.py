@@ -22,7 +22,7 @@ from ...kernels import fourier
 from ...kernels.allocation import copied
 from ...kernels.layout import in_rows
 from ..core.dims import integers, place_of
-from ..core.structure import cast
+from ..core.engine_ops import cast
 from ..shape.basic_views import narrow
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}

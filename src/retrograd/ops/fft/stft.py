@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, constant_like
 from ...kernels.allocation import known_true
@@ -119,7 +119,7 @@ def stft(
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
     found = name_node(transpose(bins, -1, -2), "TransposeBackward1")
-    return own(view_as_real(found) if return_complex is False else found)
+    return as_non_view(view_as_real(found) if return_complex is False else found)
 
 
 def _check_signal(input: Tensor, n_fft: int) -> None:

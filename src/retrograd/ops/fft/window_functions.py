@@ -36,7 +36,7 @@ def cosine_sum(count: int, weights: Sequence[float], periodic: bool) -> Any:
 
 
 def triangle(count: int, periodic: bool) -> Any:
-    """From 0 up to 1 and down again; 1 for one point."""
+    """A triangle of numbers from 0 up to 1 and down again; 1 for one point."""
     if count == 1:
         return np.ones(1)
     return 1.0 - np.abs(np.arange(count) * (2.0 / span(count, periodic)) - 1.0)

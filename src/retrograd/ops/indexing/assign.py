@@ -15,7 +15,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_broadcast
 from ...engine.graph import Kind, Node, new_node
 from ...engine.inplace import overwritten, rebase, write
-from ...engine.overriding import PASSED, below
+from ...engine.overriding import PASSED, dispatched
 from ...engine.registry import declare
 from ...engine.saved import ASSIGNED
 from ...engine.tensor import (
@@ -28,17 +28,17 @@ from ...engine.tensor import (
     node_of,
     wrote,
 )
-from ...engine.views import check_alone, memory_after, resized, room_of, sever
+from ...engine.views import check_alone, memory_after, room_for, room_of, sever
 from ...engine.writable import about_to_write, check_tracked, check_writable, is_tracked, must_run
 from ...errors import wrong_type
-from ...kernels.allocation import empty_beside, has_memory, has_values, marked, zeros
+from ...kernels.allocation import empty_beside, fill_uninitialized, has_memory, has_values, zeros
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
 from ...quiet import calm, copyto
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import once
-from ..core.structure import held_by
+from ..core.engine_ops import held_by
 from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value, refusal
 from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
@@ -122,7 +122,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     if must_run(target, (value,)):
         if modes.special or not has_memory(target._array):
             method = "copy_" if name == ASSIGNED else name
-            seen = below(getattr(Tensor, method), (target, value), {})
+            seen = dispatched(getattr(Tensor, method), (target, value), {})
             if seen is not PASSED:
                 return seen  # type: ignore[no-any-return]
         return write(target, name, record, (value,), {}, uniform)
@@ -369,7 +369,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         return self
     check_strides(shape, self._array.dtype)
     rows = (shape[0], *shape[2:], shape[1]) if inside else shape
-    array = resized(self, rows)
+    array = room_for(self, rows)
     if array is None:
         check_alone(self)
         room, kind = memory_after(self), self._array.dtype
@@ -377,7 +377,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
         lost = not has_values(flat)
-        array = zeros(flat, rows) if lost else marked(allocate(np.zeros, rows, kind))
+        array = zeros(flat, rows) if lost else fill_uninitialized(allocate(np.zeros, rows, kind))
         count = min(flat.size, array.size)
         array.reshape(-1)[:count] = flat[:count]
     if inside:
@@ -419,7 +419,7 @@ NotImplementedNode.__name__ = "NotImplemented"
 
 
 class Underivable(Kind):
-    """The kind of such nodes."""
+    """The kind of the nodes of writes that have no derivative."""
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise, for there is nothing to contribute."""

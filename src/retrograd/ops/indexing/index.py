@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import MOST_DIMS, check_broadcast, own
+from ...engine.dispatch import MOST_DIMS, as_non_view, check_broadcast
 from ...engine.registry import declare, example, renamed
 from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, concrete, method, new_tensor
@@ -30,7 +30,7 @@ from ...kernels.native.places import taken_by_loops
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
-from ..core.structure import grad_as_it_lies
+from ..core.engine_ops import grad_as_it_lies
 from ..shape.basic_views import _select, basic, new_axis
 from .keys import WHOLE, ZERO_DIM, check_bounds, combine, is_mask, parse
 
@@ -329,7 +329,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     check_range(index, place, shape, "index_select")
     if not shape:
-        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))
+        return as_non_view(_index_select(input.reshape(1), index, dim=0).reshape(()))
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_values
@@ -80,7 +80,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     values = basic(source.reshape(-1), index=(slice(cells.size),))
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return name_node(own(changed.reshape(expanded._array.shape)), "MaskedScatterBackward0")
+    return name_node(as_non_view(changed.reshape(expanded._array.shape)), "MaskedScatterBackward0")
 
 
 def _true_cells(mask: Any, most: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, concrete, constant_like, has_history, new_tensor
@@ -345,7 +345,7 @@ def as_vector(
                 f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
             )
         source = source.reshape(-1)
-    return own(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))
+    return as_non_view(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))
 
 
 @public(out=True, methods="index_add index_add_")
@@ -462,7 +462,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"with {source._array.size} elements and index with {index._array.size} elements"
         )
     if not input._array.ndim:
-        changed = own(put(input.reshape(1), index, source, accumulate).reshape(()))
+        changed = as_non_view(put(input.reshape(1), index, source, accumulate).reshape(()))
         return name_node(changed, "PutBackward0")
     shape, vector = input._array.shape, index.reshape(-1)
     check_bounds((input._array.size,), vector, (0,))

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, has_values, table
 from ...kernels.sums import by_segment
 from ..core.arguments import public
+from ..core.engine_ops import grad_as_it_lies
 from ..core.pointwise import shared
-from ..core.structure import grad_as_it_lies
 from ..elementwise.arithmetic import div
 from ..elementwise.clamp_where import maximum, minimum, where
 from ..reduction.extrema import least, ordered
@@ -119,7 +119,7 @@ def _by_segment(
     line = cat([line, src.reshape(-1)])[new_tensor(order)]
     group = new_tensor(goal[order])  # every place occurs, so these are the segments' numbers
     op = _segment_prod if reduce == "prod" else _segment_extreme[reduce]
-    return own(op(line, group).reshape(shape))
+    return as_non_view(op(line, group).reshape(shape))
 
 
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:

@@ -83,7 +83,7 @@ def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
 
 
 def _flops(out: Any, x: Any, w: Any, *rest: Any) -> int:
-    """Those of a product over the last dimension of `x`: (*, m, k) with (*, k, n), or (n, k)."""
+    """The operations of a product over the last dimension of `x`: by (*, k, n) or (n, k)."""
     if x.ndim < 2 or w.ndim < 2:
         return 0
     before = max(math.prod(x.shape[:-2]), math.prod(w.shape[:-2]))

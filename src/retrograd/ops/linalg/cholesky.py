@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
@@ -164,7 +164,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
     first, second = (inverse, turned) if upper else (turned, inverse)
-    made = own((second.mT @ first.mT).mT)
+    made = as_non_view((second.mT @ first.mT).mT)
     return name_node(made, "CholeskyInverseBackward0")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like
 from ...kernels import sums
@@ -180,10 +180,10 @@ def cdist(
 def _distances(op: Callable[..., Tensor], x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
-        return own(_distances(op, x2, x1, **params).mT)
+        return as_non_view(_distances(op, x2, x1, **params).mT)
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
-        return own(op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0]))
+        return as_non_view(op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0]))
     return op(x1, x2, **params)
 
 

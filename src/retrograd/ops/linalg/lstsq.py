@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import NUMBERS, own
+from ...engine.dispatch import NUMBERS, as_non_view
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, constant_like, is_array
@@ -186,7 +186,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     m, n = A.shape[-2:]
     none = constant_like(np.empty(0, A.dtype.numpy), A)
     real = none.real if A.dtype.is_complex else none
-    solution = own((pinv(A, rtol=rcond) @ right).mT.contiguous().mT)
+    solution = as_non_view((pinv(A, rtol=rcond) @ right).mT.contiguous().mT)
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
     residuals = real
@@ -196,7 +196,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         and (driver == "gels" or known_true((rank._array == n).all()))
     ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
-    solution = own(solution.squeeze(-1)) if vectors else solution
+    solution = as_non_view(solution.squeeze(-1)) if vectors else solution
     return return_types.linalg_lstsq(
         name_node(solution, "LinalgLstsqBackward0"),
         residuals,

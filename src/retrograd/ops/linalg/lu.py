@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, concrete, constant_like
 from ...engine.transforms.rules import raised
@@ -15,7 +15,7 @@ from ...kernels.allocation import known_true
 from ...kernels.layout import is_permuted
 from ..core import batching, return_types
 from ..core.arguments import public
-from ..core.structure import laid_grad
+from ..core.engine_ops import laid_grad
 from .checks import (
     check_matrix,
     check_same_dtype,
@@ -178,7 +178,7 @@ def lower_part(LU: Tensor) -> Tensor:
 
 
 def upper_part(LU: Tensor) -> Tensor:
-    """U of packed factors."""
+    """The factor U of packed LU factors."""
     return LU[..., : min(LU.shape[-2:]), :].triu()
 
 
@@ -268,7 +268,7 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return name_node(own(turned.mH), "LinalgLuSolveBackward0")
+        return name_node(as_non_view(turned.mH), "LinalgLuSolveBackward0")
     if adjoint:
         LU = laid_grad(LU, axes=tuple(range(LU.ndim)))
         middle = solve_triangular(LU.mH, B, upper=False)

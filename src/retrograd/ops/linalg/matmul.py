@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import name_node, renamed
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
@@ -40,7 +40,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if m == 2:
             return bilinear.mm(input, other)
         if m == 1:
-            return own(bilinear.mm(input.unsqueeze(0), other).squeeze(0))
+            return as_non_view(bilinear.mm(input.unsqueeze(0), other).squeeze(0))
     if m == 0 or n == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D"
@@ -48,9 +48,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 1:
         if m <= 2:
             return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
-        return own(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
+        return as_non_view(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
     if m == 1:
-        return own(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
+        return as_non_view(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
     return _stacks(input, other)  # type: ignore[no-any-return]
 
 

@@ -9,8 +9,8 @@ from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ..core.arguments import public
 from ..core.dims import normalize_dim
+from ..core.engine_ops import laid_grad
 from ..core.pointwise import only
-from ..core.structure import laid_grad
 from ..reduction.scan import cumprod
 from ..reduction.sum_prod import sum as sum_over
 from ..shape.basic_views import diagonal as diagonal_between
@@ -24,7 +24,7 @@ __all__ = ["addbmm", "matrix_exp"]
 
 
 def quarter(xp: Any, x: Any, down: bool, right: bool) -> Any:
-    """One of the four blocks of a matrix of even size."""
+    """A block, one of four, of a matrix of even size."""
     n = x.shape[-1] // 2
     first, second = slice(0, n), slice(n, 2 * n)
     rows, columns = (second if down else first), (second if right else first)

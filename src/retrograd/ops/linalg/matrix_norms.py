@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
@@ -142,7 +142,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(A)
         first, last = values[..., :1], values[..., -1:]
-        return own((last / first if p == -2 else first / last).squeeze(-1))
+        return as_non_view((last / first if p == -2 else first / last).squeeze(-1))
     check_square(A, f"linalg.cond(ord={p})")
     inverse, info = inv_ex(A)
     product = matrix_norm(A, p) * matrix_norm(inverse, p)

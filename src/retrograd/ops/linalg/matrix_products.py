@@ -10,14 +10,14 @@ import numpy as np
 
 from ... import dtypes, modes, version
 from ...dtypes import half
-from ...engine.dispatch import check_broadcast, own
+from ...engine.dispatch import as_non_view, check_broadcast
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like
 from ...kernels.memory import in_rows
 from ..core.arguments import number_in, public
 from ..core.dims import integer, place_of
+from ..core.engine_ops import blank, clone
 from ..core.pointwise import mismatch
-from ..core.structure import blank, clone
 from ..elementwise.arithmetic import add, check_alpha, mul
 from .bilinear import bias_error
 from .checks import check_sides
@@ -188,7 +188,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
     return name_node(
-        own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)])),
+        as_non_view((left * right).reshape([p * q for p, q in zip(a, b, strict=True)])),
         "UnsafeViewBackward0",
     )
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
+from ..core.engine_ops import grad_as_it_lies
 from ..core.pointwise import refusing
-from ..core.structure import grad_as_it_lies
 from .checks import by_columns, check_matrix, check_same_dtype, identity
 from .solve import solve_triangular
 
@@ -165,7 +165,7 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
         inside = scale.conj() * inside
     else:
         inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
-    return own((-(inside.mT @ vectors.mT) + other.mT).mT)  # the first decides on the order
+    return as_non_view((-(inside.mT @ vectors.mT) + other.mT).mT)  # the first decides on the order
 
 
 @public(out=True)
@@ -223,5 +223,6 @@ def ormqr(
     if left:
         return name_node(reflected(input, tau, other, transpose), "OrmqrBackward0")
     return name_node(
-        own(reflected(input, tau, other.mH, not transpose).contiguous().mH), "OrmqrBackward0"
+        as_non_view(reflected(input, tau, other.mH, not transpose).contiguous().mH),
+        "OrmqrBackward0",
     )

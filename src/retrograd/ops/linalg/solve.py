@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels import lapack
@@ -180,7 +180,7 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
     check_system(A, right, "linalg.solve", left)
     result, info = _solve_ex(A, right, left=left)
     if vectors:
-        result = name_node(own(result.squeeze(-1)), "LinalgSolveExBackward0")
+        result = name_node(as_non_view(result.squeeze(-1)), "LinalgSolveExBackward0")
     return result, info
 
 
@@ -262,7 +262,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
     inverse = inv(A.reshape(math.prod(rest), math.prod(first)))
-    return name_node(own(inverse.reshape((*rest, *first))), "ReshapeAliasBackward0")
+    return name_node(as_non_view(inverse.reshape((*rest, *first))), "ReshapeAliasBackward0")
 
 
 @public(out=True)
@@ -285,4 +285,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}. "
             f"A has shape {list(A.shape)}, B {list(B.shape)}"
         )
-    return own(solve(A.reshape(size, size), B.reshape(size)).reshape(shape))
+    return as_non_view(solve(A.reshape(size, size), B.reshape(size)).reshape(shape))

@@ -21,8 +21,8 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_numpy, is_seen, known_true, table, zeros
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
+from ..core.engine_ops import piecewise
 from ..core.pointwise import check_constant, check_floating
-from ..core.structure import piecewise
 from ..linalg.matmul import linear
 from .cross_entropy import fused_cross_entropy, nll
 from .elementwise import check_real, check_tensors, reduced, reduction_of
@@ -128,7 +128,7 @@ def is_usual(input: Any, target: Any, ignore_index: int) -> bool:
 
 
 def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """One sample as a batch of one."""
+    """The input and the target of one sample as a batch of one."""
     return input.reshape(1, -1), target.reshape(1)
 
 

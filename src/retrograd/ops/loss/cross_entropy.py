@@ -14,8 +14,8 @@ from ...kernels.allocation import has_special, table
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
+from ..core.engine_ops import ones
 from ..core.pointwise import shared
-from ..core.structure import ones
 
 
 def places_of(input: Any, target: Any) -> Any:

@@ -10,7 +10,7 @@ from ...engine.registry import name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
-from ..core.structure import cast
+from ..core.engine_ops import cast
 from .elementwise import check_tensors, reduced, reduction_of
 
 

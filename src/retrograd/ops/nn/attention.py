@@ -14,7 +14,7 @@ from ...engine.tensor import Tensor, constant_like, new_tensor, wrap
 from ...kernels.allocation import has_memory, known_true
 from ...kernels.native.attention import ROWS, takes
 from ..core.arguments import number_in, public
-from ..core.structure import laid_grad
+from ..core.engine_ops import laid_grad
 from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout

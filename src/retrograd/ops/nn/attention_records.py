@@ -61,7 +61,7 @@ def scores_of(packed: Any, bias: Any, rows: int, scale: float, causal: bool) -> 
 
 
 def _kept(states: Any, *, rows: int, columns: int, keep: float) -> Any:
-    drawn = twister.kept(states, in_c.ROWS * columns, keep)
+    drawn = twister.keep_masks(states, in_c.ROWS * columns, keep)
     whole = drawn.reshape(*states.shape[:-2], states.shape[-2] * in_c.ROWS, columns)
     return whole[..., :rows, :]
 
@@ -307,7 +307,7 @@ SWAPPED = {"swapped": True, "swapped_grad": True}
 
 
 def _flops(results: Any, packed: Any, *rest: Any, rows: int, **params: Any) -> int:
-    """Those of scores and of weighted values."""
+    """The operations of the scores and of the weighted values."""
     *before, length, width = packed.shape
     return int(4 * math.prod(before) * rows * (length - rows) // 2 * width)
 
@@ -342,7 +342,7 @@ GIVEN = "cotangent, packed, bias, out, stats, states, *, rows, scale, causal, ke
 
 
 def with_bias(**params: Any) -> list[Any]:
-    """Examples of both derivatives."""
+    """Two examples with a bias, for the laws: without dropout and with it."""
     params = {"causal": False, **params}
     return [
         example("2x2x4, 2x8x4, 1x2x3, none, none, none", rows=2, scale=1.0, keep=1.0, **params),

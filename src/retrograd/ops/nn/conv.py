@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import conversion, wrong_type
@@ -24,14 +24,9 @@ from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
 __all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d",
-]
+]  # fmt: skip
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -78,7 +73,7 @@ def with_layout(kernel: Any) -> Any:
 
 
 def _flops(side: Any, weight: Any) -> int:
-    """Those of a convolution, of which one side has `weight`'s first dimension."""
+    """The operations of a convolution, of which one side has `weight`'s first dimension."""
     return int(2 * side.shape[0] * math.prod(side.shape[2:]) * weight.size)
 
 
@@ -333,7 +328,7 @@ def _convolution(name: str, dims: int) -> Any:
             input, weight, bias,
             stride=steps, padding=pairs, dilation=gaps, groups=groups, channels_last=inside,
         )  # fmt: skip
-        return out if batched else own(out.squeeze(0))
+        return out if batched else as_non_view(out.squeeze(0))
 
     return convolve
 
@@ -443,7 +438,7 @@ def _transposed(name: str, dims: int) -> Any:
         )  # fmt: skip
         if bias is not None:
             out = name_node(out + bias.reshape([-1, *[1] * dims]), "ConvolutionBackward0")
-        return out if batched else own(out.squeeze(0))
+        return out if batched else as_non_view(out.squeeze(0))
 
     return convolve
 

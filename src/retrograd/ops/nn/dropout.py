@@ -46,7 +46,7 @@ masked_scale = declare(
 )
 
 
-def kept(like: Tensor, p: float, *, channels: bool) -> Tensor:
+def keep_mask(like: Tensor, p: float, *, channels: bool) -> Tensor:
     """A mask that is True with probability 1 - p, for each element or for each channel.
 
     Numbers for elements are drawn in the order of the memory.
@@ -71,7 +71,7 @@ def _dropped(input: Tensor, p: float, channels: bool, alpha: bool) -> Tensor:
     """With `alpha`, dropped values become ALPHA, and a map restores mean 0 and variance 1."""
     if p == 1.0:  # nothing is drawn, as in PyTorch
         return input * 0.0
-    mask = kept(input, p, channels=channels)
+    mask = keep_mask(input, p, channels=channels)
     if not alpha:
         return masked_scale(input, mask, scale=1.0 / (1.0 - p))
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5

@@ -16,7 +16,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...kernels.allocation import full, table, zeros
-from ..core.structure import piecewise
+from ..core.engine_ops import piecewise
 from ..random.factories import rand
 from .pool import check_input, of_dims, pool_gather
 from .sizes import for_dims, sizes_in
@@ -91,7 +91,7 @@ def _check_windows(name: str, size: Any, out: Any, kernel: Any) -> None:
 
 
 def _fractional(name: str, dims: int, always: bool = False) -> Any:
-    """Those that `always` return indices take `return_indices`, too."""
+    """The function of a name; `always`: it returns indices without being asked."""
     record = of_dims(pool_gather, "FractionalMaxPool{}DBackward0", dims)
 
     def pool(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, constant_like
 from ..creation.factories import evenly
@@ -80,7 +80,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     flat = constant_like(places.reshape(-1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
     return name_node(
-        own(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"
+        as_non_view(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"
     )
 
 

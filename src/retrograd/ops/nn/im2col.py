@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution
@@ -103,7 +103,7 @@ def unfold(
     window_counts(tuple(input.shape[-2:]), kernel, stride, pairs, dilation)
     batch = input if input.ndim == 4 else input.unsqueeze(0)
     out = im2col(batch, kernel=kernel, stride=stride, padding=pairs, dilation=dilation)
-    return out if input.ndim == 4 else own(out.squeeze(0))
+    return out if input.ndim == 4 else as_non_view(out.squeeze(0))
 
 
 def fold(
@@ -147,4 +147,4 @@ def fold(
         )
     batch = input if input.ndim == 3 else input.unsqueeze(0)
     out = col2im(batch, size=size, kernel=kernel, stride=stride, padding=pairs, dilation=dilation)
-    return out if input.ndim == 3 else own(out.squeeze(0))
+    return out if input.ndim == 3 else as_non_view(out.squeeze(0))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import half
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.op import camel_case
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
@@ -185,7 +185,7 @@ def interpolate(
             taps = _taps(found, sizes[k], scale, mode, bool(align_corners), antialias)
         input = resample(input, dim=dim, taps=taps)
     if inside:
-        input = own(input.permute(0, ndim - 1, *range(1, ndim - 1)), given)
+        input = as_non_view(input.permute(0, ndim - 1, *range(1, ndim - 1)), given)
     kind = camel_case(mode.replace("-", "_"))
     return name_node(input, f"Upsample{kind}{ndim - 2}D{'Aa' * antialias}Backward0")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.dispatch import own, write_out
+from ...engine.dispatch import as_non_view, write_out
 from ...engine.namespaces import recorded
 from ...engine.record import attach
 from ...engine.registry import name_node, renamed
@@ -395,7 +395,9 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return name_node(own(in_order_of(input, out.reshape(shape))), "NativeGroupNormBackward0")
+    return name_node(
+        as_non_view(in_order_of(input, out.reshape(shape))), "NativeGroupNormBackward0"
+    )
 
 
 def local_response_norm(

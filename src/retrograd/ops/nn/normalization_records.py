@@ -24,12 +24,12 @@ from ...kernels.layout import channels_like_shape, formatted, kept_shape
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
-from ..core.structure import _sum_to as sum_to_arrays
+from ..core.engine_ops import _sum_to as sum_to_arrays
 
 
 @quick("dot_to")
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
-    """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""
+    """The sum of a product to `shape`, without the temporary product where that can be."""
     ndim, trailing = x.ndim, 0
     for size in reversed(shape):
         if size != 1:

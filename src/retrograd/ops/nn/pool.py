@@ -17,8 +17,8 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
 from ...kernels.layout import channels_like, channels_like_shape
+from ..core.engine_ops import piecewise
 from ..core.pointwise import unsupported
-from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
 
 __all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]

@@ -23,7 +23,7 @@ from ...quiet import calm
 from ..core.arguments import number_in, public, write_value
 from ..core.pointwise import unsupported
 from ..creation.factories import allocate, factory, leaf_or_out, shape_of, target_of
-from ..creation.from_data import blank, check_device, check_dtype, where_of
+from ..creation.from_data import check_device, check_dtype, empty_on, where_of
 from ..creation.like import empty_like
 from ..creation.memory_format import arranged, in_format
 from ..tensor.inspection import check_tensor
@@ -215,7 +215,7 @@ def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], na
     array = check_tensor(input, name)._array
     where = where_of(input.device if device is None else device)
     target = array.dtype if dtype is None else check_dtype(dtype, name)
-    array = blank(array, where)
+    array = empty_on(array, where)
     if not has_values(array):
         return empty_like(
             input, dtype=dtypes.of_numpy(target), device=where, requires_grad=requires_grad,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes, version
-from ...engine.overriding import IGNORED, listed
+from ...engine.overriding import IGNORED, named_in
 from ...engine.placement import CPU
 from ...engine.placement import device as placed
 from ...engine.tensor import Tensor, device, is_array, new_tensor
@@ -357,7 +357,7 @@ def drawn_seed(generator: Generator | None = None) -> int:
     return int(or_default(generator, "drawn_seed").draw("below", 2**63, (), True))
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def manual_seed(seed: Any) -> Generator:
     """Start the default stream of `seed`, and return the default generator.
 
@@ -368,7 +368,7 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator.manual_seed(int(seed))
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def seed() -> int:
     """Start the default stream with a random seed; return the seed.
 
@@ -378,7 +378,7 @@ def seed() -> int:
     return default_generator.seed()
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def initial_seed() -> int:
     """The seed of the default stream.
 
@@ -389,7 +389,7 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def get_rng_state() -> Tensor:
     """The place in the default stream, as a 1-D uint8 tensor.
 
@@ -400,7 +400,7 @@ def get_rng_state() -> Tensor:
     return default_generator.get_state()
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def set_rng_state(new_state: Tensor) -> None:
     """Go to a place in the default stream that `get_rng_state` gave; errors as `set_state`.
 

@@ -143,7 +143,7 @@ class Twister:
         return drawn[:count].reshape(shape).astype(target, copy=False)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
-        """Not negative, of density exp(-x)."""
+        """Exponential numbers: not negative, of density exp(-x)."""
         drawn = self.doubles(math.prod(shape)).reshape(shape)
         return (-np.log1p(-drawn)).astype(precision, copy=False)
 
@@ -152,7 +152,7 @@ class Twister:
         return twister.drawn(self.place, np.bool_, shape, p)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
-        """From `low` to `high`, exclusive."""
+        """Integers from `low` to `high`, exclusive."""
         count, values = math.prod(shape), high - low
         if values < LONG:
             drawn = (self.words(count) % np.uint32(values)).astype(np.uint64)
@@ -178,7 +178,7 @@ class Twister:
         return float(self.gaussians(()))
 
     def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
-        """From 0 to `high`, exclusive, from words or from longs."""
+        """Integers from 0 to `high`, exclusive."""
         count = math.prod(shape)
         drawn = self.longs(count) if long else self.words(count).astype(np.uint64)
         return (drawn % np.uint64(high)).reshape(shape)
@@ -201,7 +201,7 @@ class Twister:
 
     @classmethod
     def at(cls, content: bytes) -> Twister:
-        """The stream at a place."""
+        """The stream that has this state, as `state` gave it."""
         (given,) = np.frombuffer(content, STATE)
         left, position = int(given["left"]), int(given["next"])
         position = twister.WORDS if left == 1 else position
@@ -253,7 +253,7 @@ class Pcg64:
 
     @quietly
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
-        """From 0 to 1, exclusive."""
+        """Uniform numbers from 0 to 1, exclusive."""
         if target.itemsize == 2:  # float32 would round to 1
             steps = 2**11 if target.kind == "f" else 2**8  # bfloat16 has fewer digits
             return np.asarray(self.numpys.integers(0, steps, shape) / steps).astype(target)
@@ -274,7 +274,7 @@ class Pcg64:
         return shifted_and_scaled(drawn, mean, std).astype(target, copy=False)
 
     def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
-        """Not negative, of density exp(-x)."""
+        """Exponential numbers: not negative, of density exp(-x)."""
         return self.numpys.standard_exponential(shape, precision)
 
     def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
@@ -282,7 +282,7 @@ class Pcg64:
         return self.numpys.random(shape) < p
 
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
-        """From `low` to `high`, exclusive."""
+        """Integers from `low` to `high`, exclusive."""
         return self.numpys.integers(low, high, shape, kind)
 
     def rejected(self, name: str, *parameters: Any) -> Any:
@@ -299,7 +299,7 @@ class Pcg64:
         return np.where(known, numpys.binomial(whole, chance), np.nan)
 
     def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
-        """From 0 to `high`, exclusive."""
+        """Integers from 0 to `high`, exclusive."""
         return self.numpys.integers(0, high, shape, np.uint64)
 
     def permutation(self, count: int) -> Any:
@@ -307,7 +307,7 @@ class Pcg64:
         return self.numpys.permutation(count)
 
     def state(self) -> Any:
-        """The place."""
+        """The state of the stream, as bytes."""
         state: Any = self.bits.state
         values = {**state, **state["state"], "seed": self.seed}
         parts = [values[name].to_bytes(size, "little") for name, size in PARTS.items()]
@@ -315,7 +315,7 @@ class Pcg64:
 
     @classmethod
     def at(cls, content: bytes) -> Pcg64:
-        """The stream at a place."""
+        """The stream that has this state, as `state` gave it."""
         values, start = {}, 0
         for name, size in PARTS.items():
             values[name] = int.from_bytes(content[start : start + size], "little")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, constant_like
 from ...kernels.allocation import known_true
@@ -65,7 +65,7 @@ def cov(
         norm = norm * 0
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
-    return own((recorded.mm(centred, right.mH) / norm).squeeze())
+    return as_non_view((recorded.mm(centred, right.mH) / norm).squeeze())
 
 
 def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> None:

@@ -194,17 +194,17 @@ def chosen_input(
 
 
 def largest(x: Any, axis: int) -> Any:
-    """Where the first largest is, or the first NaN."""
+    """The place of the first largest element, or of the first NaN."""
     return np.argmax(x, axis, keepdims=True)
 
 
 def smallest(x: Any, axis: int) -> Any:
-    """Where the first smallest is, or the first NaN."""
+    """The place of the first smallest element, or of the first NaN."""
     return np.argmin(x, axis, keepdims=True)
 
 
 def middle(x: Any, axis: int) -> Any:
-    """Where the lower median is, or the first NaN."""
+    """The place of the lower median, or of the first NaN."""
     places = kth(x, axis, (x.shape[axis] + 1) // 2)
     bad = np.isnan(x)
     return np.where(bad.any(axis, keepdims=True), np.argmax(bad, axis, keepdims=True), places)
@@ -218,7 +218,7 @@ def middle_present(x: Any, axis: int) -> Any:
 
 
 def commonest(x: Any, axis: int) -> Any:
-    """Where the commonest element, the smallest of several, occurs last."""
+    """The last place of the commonest element, the smallest of several."""
     order = ranked(x, axis).swapaxes(0, axis)
     s = pick(x.swapaxes(0, axis), order, 0)
     steps = table(s, np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.tensor import Tensor, concrete, constant_like
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
@@ -80,7 +80,7 @@ def _quantile(
     if keepdim:
         sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
         found = found.reshape(found._array.shape[:1] + tuple(sizes))
-    return own(found if points._array.ndim else found[0])
+    return as_non_view(found if points._array.ndim else found[0])
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:

@@ -23,7 +23,7 @@ from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import as_number, check_kept, wrap_dim, wrap_dims
-from ..core.structure import SMALL
+from ..core.engine_ops import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import check_broadcast
-from ...engine.inplace import turn
+from ...engine.inplace import become_view
 from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
 from ..core.dims import as_number, integers, normalize_dim, normalize_dims, once
 from ..core.dims import broadcast_shapes as common_shape
-from ..core.structure import expand as _expand
+from ..core.engine_ops import expand as _expand
 from .reshape import reshape
 
 __all__ = [
@@ -210,7 +210,7 @@ def squeeze_(self: Tensor, dim: Any = None, *more: int) -> Tensor:
     dim = (dim, *more) if more else dim
     dims = {"dims": ones_among(self._array.shape, dim)}
     overload = 3 if dim is None else 5 if isinstance(dim, (tuple, list)) else 4
-    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)
+    return become_view(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims), overload)
 
 
 @public(methods="unsqueeze")
@@ -229,7 +229,7 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a new dimension of size 1."""
     dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
-    return turn(self, "unsqueeze_", ("unsqueeze", dims), ("squeeze", dims))
+    return become_view(self, "unsqueeze_", ("unsqueeze", dims), ("squeeze", dims))
 
 
 def atleast_1d(*tensors: Any) -> Any:

@@ -13,7 +13,7 @@ from ...engine.registry import OPS, name_node
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
-from ..core.structure import splice
+from ..core.engine_ops import splice
 from .basic_views import check_entry, diagonal_dims
 from .strided import own_strided
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor, constant_like, new_tensor
 from ...engine.trace import users_level
@@ -390,7 +390,7 @@ def repeated(input: Tensor, dim: int, times: int) -> Tensor:
     shape = input._array.shape
     spread = input.unsqueeze(dim + 1).expand((*shape[: dim + 1], times, *shape[dim + 1 :]))
     made = spread.contiguous().reshape((*shape[:dim], shape[dim] * times, *shape[dim + 1 :]))
-    return name_node(own(made), "ViewBackward0")
+    return name_node(as_non_view(made), "ViewBackward0")
 
 
 def _repeated(counts: Any, size: int, output_size: int | None) -> Any:

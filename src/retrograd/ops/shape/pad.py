@@ -15,7 +15,7 @@ from ...kernels.layout import channels_like
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.dims import integers
-from ..core.structure import piecewise
+from ..core.engine_ops import piecewise
 from ..creation.from_data import fill_value
 from ..creation.memory_format import in_order_of
 from .basic_views import narrow

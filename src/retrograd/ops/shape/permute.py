@@ -6,7 +6,7 @@ import operator
 import warnings
 from typing import Any
 
-from ...engine.inplace import turn
+from ...engine.inplace import become_view
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS
@@ -269,7 +269,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     ndim = self._array.ndim
     dims = {"dim0": normalize_dim(dim0, ndim), "dim1": normalize_dim(dim1, ndim)}
     step = ("transpose", dims)
-    return turn(self, "transpose_", step, step)
+    return become_view(self, "transpose_", step, step)
 
 
 @public(methods="t_")
@@ -277,7 +277,7 @@ def t_(self: Tensor) -> Tensor:
     """Transpose the tensor itself, which has at most two dimensions."""
     if self._array.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return turn(self, "t_", ("t", {}), ("t", {}))
+    return become_view(self, "t_", ("t", {}), ("t", {}))
 
 
 method(property(_reversed, doc=_reversed.__doc__), "T")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import own
-from ...engine.overriding import FACTORIES, listed
+from ...engine.dispatch import as_non_view
+from ...engine.overriding import FACTORIES, named_in
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied, table, zeros
@@ -18,7 +18,7 @@ from ...kernels.layout import channels_like
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integer, integers, normalize_dim, normalize_dims, once
-from ..core.structure import SMALL
+from ..core.engine_ops import SMALL
 from ..creation.from_data import check_device, check_dtype
 from ..creation.memory_format import contiguous_format
 from .basic_views import diagonal, diagonal_dims, undiagonal
@@ -178,7 +178,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if not given and len(steps) == 1:
         shape = input._array.shape
         return name_node(
-            own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)), "RollBackward0"
+            as_non_view(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)),
+            "RollBackward0",
         )
     if len(given) != len(steps):
         raise RuntimeError(
@@ -248,7 +249,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triu(input, diagonal=integer(diagonal, "diagonal"))
 
 
-@listed(FACTORIES)
+@named_in(FACTORIES)
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
@@ -261,7 +262,7 @@ def tril_indices(
     return _places(_triangle(row, col, offset), dtype, device)
 
 
-@listed(FACTORIES)
+@named_in(FACTORIES)
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import own
+from ...engine.dispatch import as_non_view
 from ...engine.graph import LEAF
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, alias, cell_of, node_of
@@ -23,7 +23,7 @@ from ...engine.transforms.batch import is_batch
 from ...engine.views import base_of, live_views
 from ...kernels.allocation import has_memory
 from ...kernels.layout import Turned
-from ..core import batching, structure
+from ..core import batching, engine_ops
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, once, resolve_shape
 from ..creation import memory_format as formats
@@ -273,7 +273,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if memory_format is None:
-        return structure.clone(input)
+        return engine_ops.clone(input)
     return formats.copied_in(input, memory_format, "clone")
 
 
@@ -282,7 +282,7 @@ def in_own_memory(result: Tensor, source: Tensor) -> Tensor:
 
     PyTorch has a kernel for it, whose result never shows the input, also where nothing is moved.
     """
-    return structure.clone(result) if base_of(result) is base_of(source) else own(result)
+    return engine_ops.clone(result) if base_of(result) is base_of(source) else as_non_view(result)
 
 
 @public(methods="detach")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.inplace import turn
+from ...engine.inplace import become_view
 from ...engine.record import walk
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
@@ -51,7 +51,7 @@ def _off_storage(
     repeated: bool,
     input_shape: tuple[int, ...],
 ) -> Any:
-    """Of elements that several places of the input show, each place gets its share."""
+    """The gradient of the input: places that show the same element share its gradient."""
     room, steps, start = place
     own = {"size": input_shape, "stride": steps, "offset": start}
     flat = xp.unstrided(g, size=size, stride=stride, offset=offset, shape=(room,))
@@ -90,7 +90,7 @@ over_storage = declare(
 
 
 def place_in_memory(array: Any) -> tuple[int, tuple[int, ...], int]:
-    """Of how many elements the memory behind an array is, the array's strides and its start."""
+    """(elements in the memory behind an array, the array's strides, its start)."""
     width, owner = array.dtype.itemsize, memory(array)
     first = (address(array) - address(owner)) // width
     return owner.size // width, tuple([step // width for step in array.strides]), first
@@ -208,7 +208,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     params = own_strided(self, size, stride, storage_offset, "as_strided_")
     if live_views(self):
         raise RuntimeError("as_strided_() needs a tensor without live views: x = x.clone()")
-    return turn(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
+    return become_view(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
 
 
 @public(methods="_view_func")

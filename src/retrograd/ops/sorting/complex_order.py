@@ -168,8 +168,8 @@ def in_order(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
     return mapped(element, function(*with_ranks, **{k: ranked(v) for k, v in named.items()}))
 
 
-def apart(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """A function of real and of imaginary parts: rule 2."""
+def by_parts(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The function applied to real and imaginary parts, joined again: rule 2."""
     real, imag = each_part(function, args, named)
     if not any(is_complex(value) for value in (*args, *named.values())):
         return real
@@ -202,7 +202,7 @@ def is_complex(value: Any) -> bool:
 def call_by(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What a function that takes `by` gives for it. Raises ValueError for another `by`."""
     name = function.__name__
-    choices = {"parts": apart, **(dict.fromkeys(KEYS, in_order) if name in ORDERED else ROUND)}
+    choices = {"parts": by_parts, **(dict.fromkeys(KEYS, in_order) if name in ORDERED else ROUND)}
     if by not in choices:
         raise ValueError(f"{name}(): by must be one of {', '.join(choices)}, got {by!r}")
     return choices[by](function, by, args, named)

@@ -6,14 +6,14 @@ from numbers import Number
 from typing import Any
 
 from ... import dtypes, version
-from ...engine.overriding import IGNORED, listed
-from ...engine.placement import present
+from ...engine.overriding import IGNORED, named_in
+from ...engine.placement import as_device
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
 from ...kernels.allocation import has_class
 from ...kernels.layout import channels_inside
 from ..core.arguments import public, titled
-from ..core.structure import cast, clone
+from ..core.engine_ops import cast, clone
 from ..creation import from_data
 from ..creation.memory_format import contiguous_format, in_format
 from .inspection import strided
@@ -81,10 +81,10 @@ def to(
         raise TypeError(
             f"to() takes at most 2 flags (non_blocking, copy) but {len(flags)} were given"
         )
-    if device is not None and present(device).type != self.device.type:
+    if device is not None and as_device(device).type != self.device.type:
         if self.is_meta:
             raise NotImplementedError(NO_DATA)
-        self = new_tensor(from_data.blank(self._array, present(device)))
+        self = new_tensor(from_data.empty_on(self._array, as_device(device)))
     target = self.dtype.numpy if dtype is None else from_data.check_dtype(dtype, "to")
     found = convert(self, target, flags[1] if len(flags) > 1 else copy)
     lies = memory_format is contiguous_format and not channels_inside(found._array)
@@ -129,7 +129,7 @@ def _of_type(dtype: Any) -> Any:
     return from_data.check_dtype(dtype, "type")
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Whether promotion rules let values of dtype `from_` be stored as dtype `to`.
 

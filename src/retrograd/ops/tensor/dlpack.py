@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.overriding import CONVERTERS, listed
+from ...engine.overriding import CONVERTERS, named_in
 from ...engine.tensor import Tensor, has_history, method, new_tensor
 from ..creation.from_data import check_device, from_numpy
 
@@ -179,7 +179,7 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
     return DLDeviceType.kDLCPU, 0
 
 
-@listed(CONVERTERS)
+@named_in(CONVERTERS)
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, or on a copy of it if `copy`.
 

@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from ... import version
-from ...engine.overriding import IGNORED, listed
-from ...engine.placement import present
+from ...engine.overriding import IGNORED, named_in
+from ...engine.placement import as_device
 from ...engine.tensor import Size, Tensor, method
 from ...engine.tensor import device as Device
 from ...errors import wrong_type
@@ -171,7 +171,7 @@ def check_tensor(value: Any, name: str) -> Tensor:
     return value
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor.
 
@@ -260,7 +260,7 @@ def cuda(
     found = Device("cuda" if device is None else device)
     if found.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device: {found}. Write x.to('{found}')")
-    present(found)
+    as_device(found)
     return self
 
 

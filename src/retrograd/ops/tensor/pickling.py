@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import modes
-from ...engine.overriding import IGNORED, NO_SUBCLASSES, listed
+from ...engine.overriding import IGNORED, NO_SUBCLASSES, named_in
 from ...engine.registry import name_node
-from ...engine.subclasses import retyped
+from ...engine.subclasses import with_class
 from ...engine.tensor import (
     Tensor,
     array_of,
@@ -157,7 +157,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
 
 
 @public(methods="as_subclass")
-@listed(IGNORED)
+@named_in(IGNORED)
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """The same memory and history as a tensor of class `cls`.
 
@@ -171,7 +171,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
     with modes.Changed(overriding=NO_SUBCLASSES):
-        return retyped(name_node(self.view_as(self), "AliasBackward0"), cls)
+        return with_class(name_node(self.view_as(self), "AliasBackward0"), cls)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.backward.search import reachable
-from ...engine.overriding import IGNORED, listed
+from ...engine.overriding import IGNORED, named_in
 from ...engine.tensor import Tensor, alias, method
 from ...kernels.allocation import has_class, has_values, is_batched
 from .inspection import PARTS, sparse_coo, strided
@@ -33,7 +33,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 options: dict[str, Any] = {**PROFILES["default"], "sci_mode": None}
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -180,8 +180,8 @@ def kind_of(array: Any) -> type[Numbers] | type[ComplexNumbers]:
     return ComplexNumbers if array.dtype.kind == "c" else Numbers
 
 
-def parts(tensor: Tensor, indent: int) -> str:
-    """The tensors that a sparse one is made of, each on lines of its own."""
+def sparse_parts(tensor: Tensor, indent: int) -> str:
+    """The text of the tensors that a sparse one consists of, each on lines of its own."""
     held = {name: getattr(tensor, name)() for name in PARTS[tensor.layout]}
     lines = []
     for name, part in held.items():
@@ -244,26 +244,22 @@ def within(tensor: Tensor, transforms: list[int]) -> str:
     batch = tensor._array
     if is_batched(tensor._array):
         said = f"bdim={batch.dim}, " * (not batch.shared)
-        text = held(f"BatchedTensor(lvl={batch.level.number}, {said}", batch.given())
+        text = nested_text(f"BatchedTensor(lvl={batch.level.number}, {said}", batch.given())
     else:
         text = to_text(alias(tensor, None))
     for number in transforms:
-        text = held(f"GradTrackingTensor(lvl={number}, ", text)
+        text = nested_text(f"GradTrackingTensor(lvl={number}, ", text)
     return text
 
 
-def held(start: str, value: Any) -> str:
-    """What stands around a value in a representation of several lines."""
+def nested_text(start: str, value: Any) -> str:
+    """The text of a value inside a named representation of several lines."""
     return f"{start}value=\n{textwrap.indent(str(value), '    ')}\n)"
 
 
-def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -> str:
-    """The whole representation, opening with `name` (by default "tensor", or a subclass's own).
-
-    `shown` stands for the elements where it is given.
-    """
-    if name is None:
-        name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
+def to_text(tensor: Tensor, shown: str | None = None) -> str:
+    """The representation of a tensor, with `shown` in place of its elements where that is given."""
+    name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
     transforms = transforms_of(tensor)
     if transforms or is_batched(tensor._array):
         return within(tensor, transforms)
@@ -274,7 +270,7 @@ def to_text(tensor: Tensor, name: str | None = None, shown: str | None = None) -
             return repr(whole)
         shown = "..."
     if shown is None and tensor.layout is not strided:
-        shown = parts(tensor, indent)
+        shown = sparse_parts(tensor, indent)
     elif shown is None:
         shown = "..." if tensor.is_meta else elements(tensor._array, indent)
     return noted(f"{name}({shown}", notes(tensor), indent, tensor.layout is sparse_coo)

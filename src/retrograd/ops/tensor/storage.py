@@ -22,15 +22,15 @@ from typing import Any, Literal
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.overriding import IGNORED, listed
-from ...engine.placement import present
+from ...engine.overriding import IGNORED, named_in
+from ...engine.placement import as_device
 from ...engine.tensor import Tensor, wrote
 from ...kernels.allocation import has_values
 from ...kernels.memory import Span, memory, root
 from ...kernels.shared import in_shared
 from ...locks import structure
 from ..core.arguments import public, titled
-from ..creation.from_data import blank, check_dtype, copy_of
+from ..creation.from_data import check_dtype, copy_of, empty_on
 from ..creation.memory import mapped
 from .conversion import SHORT
 from .pickling import _copied
@@ -214,7 +214,7 @@ class UntypedStorage(Elements):
 
 def on(device: Any, array: Any) -> Any:
     """The array of a new storage, on the meta device without its data."""
-    return array if device is None else blank(array, present(device))
+    return array if device is None else empty_on(array, as_device(device))
 
 
 def storage_of(array: Any) -> UntypedStorage:
@@ -360,7 +360,7 @@ for name, target in CASTS.items():
     setattr(Elements, name, _cast(target))
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def is_storage(obj: Any) -> bool:
     """Whether `obj` is a storage, such as the memory of a tensor, not a tensor.
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ... import version
-from ...engine.placement import CPU, META, device, present
+from ...engine.placement import CPU, META, as_device, device
 from ...kernels.allocation import has_values
 from ...kernels.memory import address
 from ...kernels.shared import block_of
-from ..creation.from_data import blank, copy_of
+from ..creation.from_data import copy_of, empty_on
 
 NO_VALUES = (
     "Not available for 'meta' device type: a storage there has a size and no data. Make one with "
@@ -34,7 +34,7 @@ class Elements:
         raise NotImplementedError
 
     def _shown(self) -> Any:
-        """The bytes as a flat array."""
+        """The bytes of the storage as a flat array."""
         raise NotImplementedError
 
     @property
@@ -136,10 +136,10 @@ class Elements:
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
         """The storage itself, or one without data on the meta device."""
-        where = present(device)
+        where = as_device(device)
         if where.type != "meta":
             return self.cpu()
-        return self if self.device.type == "meta" else self._of(blank(self._elements, where))
+        return self if self.device.type == "meta" else self._of(empty_on(self._elements, where))
 
     def get_device(self) -> int:
         """-1, as for all that is in the memory of the CPU."""

@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, has_tangent, method
 from ...engine.trace import users_level
 from ...kernels.allocation import has_values
 from ...locks import load
-from ..core.structure import held_by
+from ..core.engine_ops import held_by
 from .inspection import strided
 
 __all__: list[str] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
 
+from ...engine.tensor import Tensor
 from ..optimizer import Optimizer
 from .schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, per_group, set_rate
 
@@ -34,7 +35,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: Any = 0,
+        min_lr: float | Sequence[float] = 0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
@@ -68,7 +69,7 @@ class ReduceLROnPlateau(LRScheduler):
             return a * sign < best * (sign - margin)
         return a * sign < best * sign - margin
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: float | Tensor, epoch: int | None = None) -> None:  # type: ignore[override]
         """Tell the metric of one epoch; `epoch`, deprecated, says which."""
         metric = float(metrics)
         if epoch is not None:

@@ -36,8 +36,8 @@ NOT_THE_LAST = (
 )
 
 
-def apart(value: Any) -> Any:
-    """A number, or a copy of the tensor that holds one: no two places share a tensor."""
+def own_copy(value: Any) -> Any:
+    """A number, or a copy of a tensor that holds one, so that no two places share it."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -46,7 +46,7 @@ def set_rate(group: dict[str, Any], rate: Any) -> None:
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(float(rate))
     else:
-        group["lr"] = apart(rate)
+        group["lr"] = own_copy(rate)
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
@@ -59,7 +59,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
             f"values, param_groups has {groups}."
         )
-    return [apart(each) for each in value]
+    return [own_copy(each) for each in value]
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -112,13 +112,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", apart(group["lr"]))
+                group.setdefault("initial_lr", own_copy(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     "param 'initial_lr' is not specified in "
                     f"param_groups[{number}] when resuming scheduler with last_epoch >= 0."
                 )
-        self.base_lrs = [apart(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [own_copy(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -169,7 +169,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
-        return [apart(group["lr"]) for group in self.optimizer.param_groups]
+        return [own_copy(group["lr"]) for group in self.optimizer.param_groups]
 
     def _times(self, factor: float) -> list[Any]:
         """The present rates multiplied by `factor`."""

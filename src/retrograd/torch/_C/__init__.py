@@ -22,7 +22,7 @@ from ...autograd.graph import Node
 from ..autograd.profiler import _profiler_enabled, kineto_available
 from ...engine.backward.search import last_contributors, reachable
 from ...engine.graph import LEAF, OUTPUT, AccumulateGrad, public_node, target
-from ...engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
+from ...engine.overriding import NO_SUBCLASSES, OFF, overloaded_args, overrides_nothing
 from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, cell_of, device, node_of, wrote
 from ...errors import LinAlgError as _LinAlgError
@@ -182,7 +182,7 @@ define(
             "The number of modes that see the calls of this thread.",
         ),
         "_get_overloaded_args": (
-            lambda values: [] if modes.state.overriding else list(overloaded(values)),
+            lambda values: [] if modes.state.overriding else list(overloaded_args(values)),
             "The arguments that may take a call over, in the order in which they are asked.",
         ),
         "_log_api_usage_once": (lambda event: None, "Count the use of a library: not done."),

@@ -92,7 +92,7 @@ class FakeTensor(Tensor):
 
     @property
     def device(self) -> device:
-        """Where it says to be."""
+        """The device that the tensor claims to be on."""
         return self.fake_device  # type: ignore[no-any-return]
 
     @property
@@ -270,7 +270,7 @@ class Given:
 
     @property
     def device(self) -> Any:
-        """Where what is made of them lies."""
+        """The device of results that are made of these arguments."""
         places = {fake.device for _, fake in self.fakes.values() if fake.ndim}
         places = places or {fake.device for _, fake in self.fakes.values()} or {CPU}
         if len(places) > 1:

@@ -180,11 +180,11 @@ def arrange(enabled: bool) -> None:
     stack = modes.state.function_modes
     if enabled and CASTING not in stack:
         watch_properties()
-        overriding.entered(1)
+        overriding.count_mode(1)
         modes.change(function_modes=(CASTING, *stack))
     elif not enabled and CASTING in stack:
         modes.change(function_modes=tuple([mode for mode in stack if mode is not CASTING]))
-        overriding.entered(-1)
+        overriding.count_mode(-1)
 
 
 class autocast:  # noqa: N801 (PyTorch's name)

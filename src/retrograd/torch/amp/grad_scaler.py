@@ -213,7 +213,7 @@ class GradScaler:
     # -- settings ------------------------------------------------------------------------------
 
     def is_enabled(self) -> bool:
-        """Whether the scaler does anything."""
+        """Whether losses are scaled at all."""
         return self._enabled
 
     def get_scale(self) -> float:

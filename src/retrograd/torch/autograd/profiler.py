@@ -56,7 +56,7 @@ class Recorder(Watcher):
         self.under_way: list[FunctionEvent] = []
 
     def begin(self, name: str, kind: str) -> FunctionEvent:
-        """An event that begins now."""
+        """Begin an event and return it."""
         event = FunctionEvent(len(self.events), name, threading.get_ident(), kind=kind)
         if self.under_way:
             self.under_way[-1].add_child(event)
@@ -92,7 +92,7 @@ class Recorder(Watcher):
         return results
 
     def take_back(self, event: FunctionEvent) -> None:
-        """Forget the newest event."""
+        """Drop the newest event."""
         if self.events[-1] is event:
             self.events.pop()
             if event.cpu_parent is not None:

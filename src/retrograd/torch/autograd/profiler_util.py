@@ -27,7 +27,7 @@ TEXTS = ("Name", "Input Shapes", "Source Location")  # columns of texts, not of 
 
 
 class Interval:
-    """From `start` to `end`, in microseconds.
+    """An interval from `start` to `end`, in microseconds.
 
     >>> from retrograd.autograd.profiler_util import Interval
     >>> Interval(1.0, 3.5).elapsed_us()
@@ -40,7 +40,7 @@ class Interval:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
-        """Its length."""
+        """The length of the interval."""
         return self.end - self.start
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class FunctionEvent:
 
     @property
     def cpu_time_total(self) -> float:
-        """Its time, with the times of all that it called."""
+        """The time of the event, with the times of all that it called."""
         return self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
@@ -102,7 +102,7 @@ class FunctionEvent:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Its time without those of the events it called."""
+        """The time of the event without those of the events it called."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property

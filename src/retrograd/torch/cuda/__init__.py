@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...engine.placement import device as Device
-from ...engine.placement import present
+from ...engine.placement import as_device
 from ...errors import OutOfMemoryError
 from ..tables import absent_device, define, module
 from . import amp
@@ -38,7 +38,7 @@ def init() -> NoReturn:
         ...
     AssertionError: Retrograd not compiled with CUDA enabled: tensors live on the cpu. Leave the device argument out, or write device='cpu'.
     """  # noqa: E501
-    present("cuda")
+    as_device("cuda")
     raise AssertionError
 
 

@@ -84,7 +84,7 @@ class Dim:
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
-    """A Dim of each name.
+    """A `Dim` for each name.
 
     >>> from retrograd.export import dims
     >>> dims("batch", "time", max=8)

@@ -70,7 +70,7 @@ class Symbol:
         return next((n for n in found if n not in taken), found[0])
 
     def merged(self, others: Iterable[Symbol]) -> Symbol:
-        """One size in place of several."""
+        """The one symbol that stands for several equal sizes."""
         places = [*self.places, *(place for each in others for place in each.places)]
         return Symbol(self.spec, self.size, places)
 
@@ -79,7 +79,7 @@ class Symbol:
 
 
 def other_sizes(symbols: list[Symbol]) -> list[int]:
-    """Another size for each of them: different ones, as far as there are."""
+    """Sizes other than these: different ones, as far as there are."""
     found: list[int] = []
     for step, symbol in enumerate(symbols):
         found.append(symbol.other(step, found))
@@ -116,7 +116,7 @@ class Resolver:
         self.leaves, self.structure = tree_flatten((args, kwargs))
 
     def symbols(self, dynamic_shapes: Any) -> list[Symbol]:
-        """One for each Dim, and for each hint."""
+        """A symbol for each Dim, and for each hint."""
         found: dict[Any, Symbol] = {}
         taken: set[int] = set()  # a tensor may be several arguments
         args, kwargs = self.structure.unflatten(self.leaves)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import modes, pytree
-from ...engine.overriding import entered
+from ...engine.overriding import count_mode
 from ...engine.tensor import Tensor
 from ...errors import UserError
 from ...func.calls import replaced
@@ -95,7 +95,7 @@ class ExportTracer(OperatorTracer):
     # -- inputs --------------------------------------------------------------------------------
 
     def lift(self, kind: InputKind, name: str, target: str | None, value: Any) -> Any:
-        """A placeholder for a value."""
+        """Add a placeholder for a value to the graph, and return the value."""
         taken = {node.name for node in self.graph.nodes}
         node = self.graph.placeholder(name)
         if name not in taken:  # but Python's, such as `input`
@@ -146,7 +146,7 @@ class ExportTracer(OperatorTracer):
         return number(value, self, functools.cache(lambda: self.computed(function, given, value)))
 
     def computed(self, function: Any, given: Any, value: Any) -> Node:
-        """The node of a number."""
+        """The node that computes a number."""
         node = self.graph.call_function(function, self.placed(given))
         node.meta["val"] = value
         return node
@@ -229,7 +229,7 @@ class ExportTracer(OperatorTracer):
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a function that is traced; errors say what a graph cannot have."""
-        entered(1)
+        count_mode(1)
         try:
             with modes.Changed(below=not self.composite), self.block():
                 return function(*args, **kwargs)
@@ -237,7 +237,7 @@ class ExportTracer(OperatorTracer):
             text = SHAPE if isinstance(error, DynamicOutputShapeException) else VALUE
             raise UserError(text.format(func=error.func)) from error
         finally:
-            entered(-1)
+            count_mode(-1)
             if self.grad is not modes.state.grad:
                 self.graph.call_function(_set_grad_enabled, (modes.state.grad,))
 

@@ -34,7 +34,7 @@ NO_PLACE = (
 
 
 def alike(call: Any, base: Node, new: Node, *args: Any) -> Node:
-    """All of a base, in its shape."""
+    """The node of a whole base of which `new` is the value, in the shape of `base`."""
     made: Node = call("view_as.default", new, base)
     return made
 
@@ -108,7 +108,7 @@ class Functional:
         return getattr(found, which if which in found.overloads() else "default")
 
     def root(self, node: Node) -> Node:
-        """The base of all."""
+        """The base at the root of a chain of views."""
         while node in self.bases:
             node = self.bases[node][0]
         return node
@@ -138,7 +138,7 @@ class Functional:
         return made
 
     def write(self, node: Node, new: Node) -> None:
-        """Another value for a tensor, and for what it is a view of: rule 1."""
+        """Replace the value of a tensor, and of what it is a view of: rule 1."""
         node = self.same.get(node, node)
         if node in self.bases:
             base, maker, items = self.bases[node]

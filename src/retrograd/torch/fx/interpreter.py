@@ -148,7 +148,7 @@ class TransformerTracer(Tracer):
         self._tensors = {}
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Always."""
+        """True: no module is traced into."""
         return True
 
 

@@ -333,7 +333,7 @@ class Node:
             if self.type is not None and maybe_return_typename:
                 maybe_return_typename[0] = f" -> {_type_repr(self.type)}"
             return f"return {self.args[0]}"
-        args, kwargs = shown(self.args), shown(self.kwargs)
+        args, kwargs = formatted(self.args), formatted(self.kwargs)
         return f"{head}[target={self._pretty_target()}](args = {args}, kwargs = {kwargs})"
 
     def _pretty_target(self) -> str:
@@ -351,14 +351,14 @@ def writes(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
 
 
-def shown(value: Any) -> str:
+def formatted(value: Any) -> str:
     """Arguments as `format_node` prints them: nodes with a percent sign, text without quotes."""
     if isinstance(value, Node):
         return f"%{value}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(shown, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(formatted, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, list):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(formatted, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {shown(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {formatted(item)}" for key, item in value.items()) + "}"
     return str(value)

@@ -58,7 +58,7 @@ class TracerBase:
     ) -> Node:
         """A node of the graph; its arguments hold nodes, no proxies."""
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-        node.meta.update(traceback.kept())
+        node.meta.update(traceback.current_meta())
         return node
 
     def proxy(self, node: Node) -> Any:

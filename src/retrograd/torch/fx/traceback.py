@@ -84,7 +84,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
         yield
 
 
-def kept() -> dict[str, Any]:
+def current_meta() -> dict[str, Any]:
     """The items for the `meta` of a new node."""
     if not state.preserved:
         return {}

@@ -102,7 +102,7 @@ class Layout(Interpreted):
         return kind(change(data), how)
 
     def ones(self) -> Tensor:
-        """Ones in its place."""
+        """A tensor of ones in the same layout and pattern."""
         return new_tensor(self.of(np.ones_like), self.cls)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:

@@ -73,7 +73,7 @@ def _loss(name: str) -> Callable[..., Tensor]:
 
 
 def _upsample(mode: str) -> Callable[..., Tensor]:
-    """Another resolution in one mode."""
+    """The function of the operators that resample in one mode."""
 
     def compute(input: Tensor, output_size: Any, *given: Any) -> Tensor:
         *corners, scale = given

@@ -80,7 +80,7 @@ def bagged(**given: Any) -> Any:
 
 
 def resampled(**given: Any) -> Any:
-    """Another resolution."""
+    """The input at another resolution."""
     x, mode, scale = given["input"], given["mode"], given["scale_factor"]
     ndim = x.ndim - 2
     kind = f"{mode}{ndim}d"

@@ -417,7 +417,7 @@ def give(qualname: str, key: str, function: Callable[..., Any]) -> None:
         setattr(operator, KEYS[key], function)
 
 
-def found(op: str | CustomOpDef) -> CustomOpDef:
+def operator_named(op: str | CustomOpDef) -> CustomOpDef:
     """The operator of a name; RuntimeError for one that is not defined."""
     if isinstance(op, CustomOpDef):
         return op
@@ -437,7 +437,7 @@ def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:
     >>> twice(rg.ones(2, device="meta")).device
     device(type='meta')
     """
-    operator = found(op)
+    operator = operator_named(op)
     return operator.register_fake if func is None else operator.register_fake(func)
 
 
@@ -450,7 +450,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, **settings:
     >>> twice(rg.ones(2))
     tensor([2., 2.])
     """
-    return found(op).register_kernel(device_types, func)
+    return operator_named(op).register_kernel(device_types, func)
 
 
 def register_autograd(
@@ -465,7 +465,7 @@ def register_autograd(
     >>> rg.autograd.grad(twice(x), x)
     (tensor([2.]),)
     """
-    found(op).register_autograd(backward, setup_context=setup_context)
+    operator_named(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
@@ -477,7 +477,7 @@ def register_vmap(op: Any, func: Any = None, /, **settings: Any) -> Any:
     >>> rg.vmap(total)(rg.ones(2, 3))
     tensor([3., 3.])
     """
-    return found(op).register_vmap(func)
+    return operator_named(op).register_vmap(func)
 
 
 def register_autocast(
@@ -492,4 +492,4 @@ def register_autocast(
     ...     twice(rg.ones(2)).dtype
     retrograd.float16
     """
-    found(op).register_autocast(device_type, cast_inputs)
+    operator_named(op).register_autocast(device_type, cast_inputs)

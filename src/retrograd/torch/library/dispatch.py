@@ -34,7 +34,7 @@ from ...engine.tensor import (
     array_of,
     new_tensor,
     set_requires_grad,
-    shown,
+    tensor_of,
 )
 from ...engine.transforms.interpreted import Interpreted
 from ...kernels import meta
@@ -321,7 +321,7 @@ class Wrapped(Interpreted):
             self.remember(source)
 
     def again(self) -> Wrapped:
-        """One like it, for another tensor with the same attributes."""
+        """A new array like this one, for another tensor with the same attributes."""
         made: Wrapped = super().again()
         made.attributes, made.maker = self.attributes, self.maker
         return made
@@ -366,7 +366,7 @@ class Wrapped(Interpreted):
 
     def __add__(self, other: Any) -> Any:
         with modes.Changed(grad=False):
-            return OPS["add"].call(shown(self), shown(other))._array
+            return OPS["add"].call(tensor_of(self), tensor_of(other))._array
 
     __radd__ = __add__
 

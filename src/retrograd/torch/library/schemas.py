@@ -60,7 +60,7 @@ class Schema:
         ]
 
     def __repr__(self) -> str:
-        """As PyTorch writes it; for an operator that no schema was given for, without types."""
+        """The schema as PyTorch writes it; without types for an operator that has none."""
         which = f".{self.overload_name}" if self.overload_name else ""
         return self.name + which + re.sub(r"=(-?\d+\.)0(?=[,)])", r"=\1", self._text)
 
@@ -131,7 +131,7 @@ def infer_schema(
 
 
 def said(hint: Any, what: str) -> str:
-    """A type in the words of schemas."""
+    """The name of a type in schemas."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         kinds = [part for part in parts if part is not type(None)]

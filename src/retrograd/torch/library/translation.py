@@ -55,7 +55,7 @@ def only(dim: Any) -> int:
 
 
 def as_it_is(name: str) -> Callable[..., Any]:
-    """The record that an operator is."""
+    """The record of an operator that needs no translation."""
     return lambda call, *inputs: call(name, *inputs)
 
 
@@ -78,7 +78,7 @@ def whole(name: str, several: str, one: str = "") -> Callable[..., Any]:
 
 
 def spread_out(name: str) -> Callable[..., Any]:
-    """Variances and deviations."""
+    """Translate variances and standard deviations."""
     return lambda call, x, *, dim, correction, keepdim: call(
         f"{name}.correction", x, list(dim), correction=correction, keepdim=keepdim
     )
@@ -136,7 +136,7 @@ def put(call: Call, x: Any, values: Any, index: Any, *, dims: Any, accumulate: b
 
 
 def added(call: Call, x: Any, weight: Any, bias: Any) -> Any:
-    """A linear layer."""
+    """Translate a linear layer to `addmm` and the like."""
     if x.ndim != 2 or weight.ndim != 2:
         return call("linear.default", x, weight, bias)
     turned = call("t.default", weight)
@@ -153,7 +153,7 @@ def transposed(call: Call, g: Any, x: Any) -> Any:
 
 
 def multiplied(call: Call, x: Any, y: Any) -> Any:
-    """A product of matrices."""
+    """Translate a product of matrices."""
     if x.ndim == y.ndim == 2:
         return call("mm.default", x, y)
     if x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0]:

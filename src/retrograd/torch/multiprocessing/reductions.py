@@ -66,7 +66,7 @@ def keep_paths_short() -> None:
 
 
 def arrived(descriptor: Any, place: tuple[Any, ...]) -> Any:
-    """The array that was sent."""
+    """The array that another process has sent."""
     return opened(descriptor.detach(), place)
 
 

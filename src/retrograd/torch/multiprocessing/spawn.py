@@ -127,7 +127,7 @@ class ProcessContext:
 SpawnContext = ProcessContext
 
 
-def called(fn: Callable[..., Any], i: int, args: tuple[Any, ...], end: Any) -> None:
+def run_process(fn: Callable[..., Any], i: int, args: tuple[Any, ...], end: Any) -> None:
     """The main function of each process."""
     try:
         fn(i, *args)
@@ -162,7 +162,7 @@ def start_processes(
     try:
         for i in range(nprocs):
             here, there = context.Pipe(duplex=False)
-            process = context.Process(target=called, args=(fn, i, args, there), daemon=daemon)  # type: ignore[attr-defined]
+            process = context.Process(target=run_process, args=(fn, i, args, there), daemon=daemon)  # type: ignore[attr-defined]
             with there:
                 process.start()
             processes.append(process)

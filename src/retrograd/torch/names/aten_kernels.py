@@ -260,7 +260,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not (train is None or train):
         mask, scale = constant_like(np.ones(shape, np.bool_), input), 1.0
     else:
-        mask, scale = dropouts.kept(input, p, channels=False), 1 / (1 - p) if p < 1 else 0.0
+        mask, scale = dropouts.keep_mask(input, p, channels=False), 1 / (1 - p) if p < 1 else 0.0
     return name_node(
         dropouts.masked_scale(input, mask, scale=scale), "NativeDropoutBackward0"
     ), mask

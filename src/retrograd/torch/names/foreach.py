@@ -132,7 +132,7 @@ ALONE: list[Row] = [  # the same, without an in-place form
 METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # these have in-place forms, too
 
 
-def made(kind: str, form: Callable[..., Any], given: str) -> Callable[..., Any]:
+def foreach_function(kind: str, form: Callable[..., Any], given: str) -> Callable[..., Any]:
     """The function whose name ends in `kind`."""
     name, plain = f"_foreach_{kind}", kind.removesuffix("_")
     method = METHODS.get(plain, plain) + kind[len(plain) :]
@@ -149,5 +149,5 @@ def made(kind: str, form: Callable[..., Any], given: str) -> Callable[..., Any]:
 ROWS: list[Row] = [(kind, form, given) for kinds, form, given in TABLE for kind in kinds.split()]
 ROWS += [(f"{kind}_", form, given) for kind, form, given in ROWS]
 ROWS += [(kind, form, given) for kinds, form, given in ALONE for kind in kinds.split()]
-globals().update({f"_foreach_{row[0]}": made(*row) for row in ROWS})
+globals().update({f"_foreach_{row[0]}": foreach_function(*row) for row in ROWS})
 __all__ = [f"_foreach_{row[0]}" for row in ROWS]

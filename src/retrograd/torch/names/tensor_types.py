@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Union
 
 from ... import dtypes, version
-from ...engine.overriding import IGNORED, listed
+from ...engine.overriding import IGNORED, named_in
 from ...engine.tensor import Tensor, new_tensor
 from ...ops.creation.from_data import check_device
 from ...ops.creation.new import constructed
@@ -91,7 +91,7 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default_dtype(t.dtype)
 
 
-@listed(IGNORED)
+@named_in(IGNORED)
 def typename(obj: Any) -> str:
     """The name of a tensor's type, or of any other object's class or function, with its module.
 

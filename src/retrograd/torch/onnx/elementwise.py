@@ -126,13 +126,13 @@ def softplus(g: Graph, x: str, *, beta: float, threshold: float) -> Any:
 
 @exports("clamp_tensors", alike=True)
 def clamp_tensors(g: Graph, x: str, low: str | None, high: str | None) -> Any:
-    """Between tensors."""
+    """Export `clamp` with tensors as bounds."""
     x = x if low is None else g.Max(x, low)
     return x if high is None else g.Min(x, high)
 
 
 @exports("where")
 def where(g: Graph, condition: str, x: str, y: str) -> Any:
-    """One or the other."""
+    """Export `where`: one value or the other, by a condition."""
     x, y = g.cast(x, 1, g.dtype), g.cast(y, 2, g.dtype)
     return g.Where(g.cast(condition, 0, np.dtype(bool)), x, y)

@@ -107,7 +107,7 @@ class Graph:
         row = TABLE.get(name, TABLE["*"] if name_of(call.op) else None)
         if row is None:
             raise self.unsupported(name)
-        if name not in SIZED and not alike(call.params, again.params):
+        if name not in SIZED and not same_parameters(call.params, again.params):
             raise self.sizes_error(call.params, again.params)
         names: Any = [None if each is None else self.name(each) for each in call.inputs]
         names = self.alike(names, self.dtype) if name in ALIKE else names
@@ -179,7 +179,7 @@ class Graph:
         self.nodes.append(helper.make_node("Identity", [self.name(value)], [name], name=name))
 
     def fresh(self, stem: str) -> str:
-        """A new name."""
+        """A name that no value has yet."""
         self.count += 1
         return f"{stem}_{self.count}"
 
@@ -212,7 +212,7 @@ class Graph:
         return self.constant([int(each) for each in value], np.int64)
 
     def whole(self, number: int) -> str:
-        """The name of a whole number."""
+        """The name of a constant that is an integer."""
         return self.constant(number, np.int64)
 
     def to(self, name: str, dtype: Any) -> Any:
@@ -256,7 +256,7 @@ class Graph:
         raise self.sizes_error(first, second)
 
     def model(self, inputs: Sequence[Any], outputs: Sequence[Any], opset: int) -> onnx.ModelProto:
-        """The whole, checked."""
+        """The ONNX model of the whole graph, checked."""
         graph = helper.make_graph(
             self.nodes,
             "main_graph",
@@ -275,10 +275,10 @@ class Graph:
         return made
 
 
-def alike(a: Any, b: Any) -> bool:
-    """Whether parameters are the same."""
+def same_parameters(a: Any, b: Any) -> bool:
+    """Whether two values of parameters are the same."""
     if isinstance(a, dict):
-        return all(alike(a[name], b[name]) for name in a)
+        return all(same_parameters(a[name], b[name]) for name in a)
     if isinstance(a, np.ndarray):
         return bool(np.array_equal(a, b))
     return bool(a == b) or repr(a) == repr(b)

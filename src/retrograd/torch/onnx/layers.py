@@ -18,7 +18,7 @@ exports(
 
 @exports("linear")
 def linear(g: Graph, x: str, weight: str, bias: str | None) -> Any:
-    """x W^T + b."""
+    """Export x W^T + b."""
     if g.rank == 2:
         return g.Gemm(x, weight, bias, transB=1)
     found = g.MatMul(x, g.Transpose(weight, perm=[1, 0]))
@@ -38,7 +38,7 @@ def conv(
     g: Graph, x: str, weight: str, bias: str | None, *, stride: Any, padding: Any, dilation: Any,
     groups: int,
 ) -> Any:  # fmt: skip
-    """A convolution."""
+    """Export a convolution."""
     settings = {"strides": stride, "pads": ends(padding), "dilations": dilation, "group": groups}
     return g.Conv(x, weight, bias, **settings)
 
@@ -58,7 +58,7 @@ def output_padding(call: Any) -> list[int]:
 def conv_transposed(
     g: Graph, x: str, weight: str, *, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """A transposed convolution."""
+    """Export a transposed convolution."""
     more = output_padding(g.call)
     if output_padding(g.again) != more:
         raise g.sizes_error(*g.both("size"))
@@ -195,7 +195,7 @@ def cut(g: Graph, x: str, count: int) -> Any:
 
 @exports("lstm_gates")
 def lstm_gates(g: Graph, gates: str, c: str) -> Any:
-    """The next hidden and cell state."""
+    """Export a step of an LSTM: the next hidden and cell state."""
     i, f, new, o = cut(g, gates, 4)
     after = g.Add(g.Mul(g.Sigmoid(f), c), g.Mul(g.Sigmoid(i), g.Tanh(new)))
     return g.Mul(g.Sigmoid(o), g.Tanh(after)), after
@@ -203,7 +203,7 @@ def lstm_gates(g: Graph, gates: str, c: str) -> Any:
 
 @exports("gru_gates")
 def gru_gates(g: Graph, x_gates: str, h_gates: str, h: str) -> Any:
-    """The next hidden state."""
+    """Export a step of a GRU: the next hidden state."""
     (r, z, n), (hr, hz, hn) = cut(g, x_gates, 3), cut(g, h_gates, 3)
     n = g.Tanh(g.Add(n, g.Mul(g.Sigmoid(g.Add(r, hr)), hn)))
     return g.Add(n, g.Mul(g.Sigmoid(g.Add(z, hz)), g.Sub(h, n)))

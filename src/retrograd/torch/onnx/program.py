@@ -44,7 +44,7 @@ def exported(
     opset: int,
     dynamic_axes: Mapping[str, Any],
 ) -> ONNXProgram:
-    """See `export`."""
+    """The model of a module: see `export`."""
     if opset < OLDEST:
         raise ValueError(f"opset_version={opset} is too old: write opset_version={OLDEST}")
     arguments = args if isinstance(args, tuple) else (args,)
@@ -105,7 +105,7 @@ def traced(
 
 
 def primes() -> Iterator[int]:
-    """2, 3, 5, ..."""
+    """The prime numbers, in order."""
     return (n for n in itertools.count(2) if all(n % d for d in range(2, n)))
 
 

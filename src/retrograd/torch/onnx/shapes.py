@@ -51,7 +51,7 @@ exports(
 
 @exports("reshape", sized=True)
 def reshape(g: Graph, x: str) -> Any:
-    """Another shape; one size that varies is what remains."""
+    """Export a reshape; one size that varies is what remains."""
     first, second = g.both("shape")
     free = [dim for dim, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
     if len(free) == 1:
@@ -98,7 +98,7 @@ def index(g: Graph, x: str) -> Any:
 
 @exports("cat")
 def cat(g: Graph, *parts: str, dim: int) -> Any:
-    """One after the other."""
+    """Export `cat`: tensors one after the other."""
     kept = [
         name
         for name, value in zip(g.alike(parts, g.dtype), g.call.inputs, strict=True)
@@ -109,7 +109,7 @@ def cat(g: Graph, *parts: str, dim: int) -> Any:
 
 @exports("repeat")
 def repeat(g: Graph, x: str, *, repeats: Any) -> Any:
-    """Copies along dimensions."""
+    """Export `repeat`: copies along dimensions."""
     if len(repeats) > g.rank:
         x = g.Unsqueeze(x, range(len(repeats) - g.rank))
     return g.Tile(x, repeats)
@@ -117,7 +117,7 @@ def repeat(g: Graph, x: str, *, repeats: Any) -> Any:
 
 @exports("roll")
 def roll(g: Graph, x: str, *, shifts: Any, dims: Any) -> Any:
-    """Round and round along dimensions."""
+    """Export `roll` along dimensions."""
     for by, dim in zip(shifts, dims, strict=True):
         if not by:
             continue
@@ -160,14 +160,14 @@ REDUCTIONS = {
 
 
 def dims_of(g: Graph, dim: Any) -> list[int]:
-    """The dimensions that go."""
+    """The dimensions that `dim` names: all of them if it is None."""
     dims = range(g.rank) if dim is None else [dim] if isinstance(dim, int) else dim
     return [int(each) % max(g.rank, 1) for each in dims]
 
 
 @exports(*REDUCTIONS)
 def reduction(g: Graph, x: str, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """One number for all elements along dimensions."""
+    """Export a reduction along dimensions."""
     x = g.cast(x, 0, g.dtype)
     if not g.rank:
         return g.Identity(x)

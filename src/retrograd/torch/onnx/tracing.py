@@ -83,14 +83,14 @@ class Trace(Watcher):
         self.before: list[list[tuple[Any, int]]] = []  # places and versions of calls' inputs
 
     def enter(self, tensor: Tensor, varies: bool) -> Value:
-        """Know a tensor, as it is now."""
+        """Give a tensor a name in the graph, for its present value."""
         value = Value(tensor._array, varies)
         self.values[place(tensor._array)] = tensor._version, value
         self.alive.append(tensor)
         return value
 
     def made(self, op: Op, inputs: Any, params: dict[str, Any], outputs: Sequence[Any]) -> None:
-        """Note a call."""
+        """Add the nodes of a call that was recorded."""
         taken = [None if each is None else self.value(each, op.name) for each in inputs]
         tensors = [each for each in inputs if isinstance(each, Tensor)]
         self.before.append([(place(each._array), each._version) for each in tensors])
@@ -129,7 +129,7 @@ def is_in_onnx_export() -> bool:
 
 
 def place(array: Any) -> Any:
-    """Where the elements of an array are: what has the same is the same value."""
+    """The identity of an array's elements: arrays that have the same are the same value."""
     return address(array), array.shape, array.strides, array.dtype
 
 

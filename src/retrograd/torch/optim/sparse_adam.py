@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.tensor import shown
+from ...engine.tensor import tensor_of
 from ...optim.rules import Rule, check_betas, settings
 
 __all__ = ["SparseAdam"]
@@ -55,7 +55,7 @@ class SparseAdam(Rule):
             )
 
     def _update(self, group: dict[str, Any], every: list[Any]) -> None:
-        if not all(shown(g).is_sparse for _, _, g, _ in every):
+        if not all(tensor_of(g).is_sparse for _, _, g, _ in every):
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
@@ -71,7 +71,7 @@ class SparseAdam(Rule):
         return own["step"]
 
     def by_entry(self, group: dict[str, Any]) -> bool:
-        """True: that is the rule."""
+        """True: the rule works on single entries."""
         return True
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:

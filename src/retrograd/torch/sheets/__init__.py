@@ -34,7 +34,7 @@ FAMILIES = (
 
 
 def read(sheet: str) -> dict[str, dict[str, list[str]]]:
-    """By what is said, by name: the values."""
+    """The values of a sheet, by what is said and by name."""
     lines = [line.partition(":") for line in sheet.replace("\n    ", " ").strip().split("\n")]
     return {
         what: {name: values for name, *values in (row.split(".") for row in rows.split())}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
-from ...engine.overriding import entered
+from ...engine.overriding import count_mode
 from ...engine.subclasses import stands_below
 from ...engine.tensor import Tensor
 from ..library.dispatch import Dispatcher
@@ -52,13 +52,13 @@ class TorchDispatchMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        entered(1)
+        count_mode(1)
         modes.change(dispatchers=(*modes.state.dispatchers, Dispatcher(self)))
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.change(dispatchers=modes.state.dispatchers[:-1])
-        entered(-1)
+        count_mode(-1)
 
     @classmethod
     def is_infra_mode(cls) -> bool:

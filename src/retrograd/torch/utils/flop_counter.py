@@ -63,7 +63,7 @@ class FlopCounterMode(Watcher):
             print(self.get_table())  # noqa: T201 (what the context is for)
 
     def compute(self, op: Op, arrays: Any, params: dict[str, Any], proceed: Any) -> Any:
-        """Count a forward."""
+        """Run a forward and count its operations."""
         results = proceed(arrays, params)
         self.latest = op.flops(results, *arrays, **params)
         if not self.inside:
@@ -77,7 +77,7 @@ class FlopCounterMode(Watcher):
             target(found)[0].__dict__[SEEN] = self.latest, self.modules.paths
 
     def differentiate(self, node: Node, g: Any, proceed: Callable[[], Any]) -> Any:
-        """Count a node's formulas."""
+        """Run a node's formulas and count their operations."""
         self.inside, before = True, self.inside
         try:
             contributions = proceed()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -39,7 +39,7 @@ class Sampler(Generic[T_co]):
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 
-def size(data_source: Any) -> int:
+def size(data_source: Sized) -> int:
     """How many samples there are; TypeError where nothing says so."""
     if not hasattr(data_source, "__len__"):
         name = type(data_source).__name__
@@ -53,7 +53,7 @@ def size(data_source: Any) -> int:
 class SequentialSampler(Sampler[int]):
     """The indices 0, 1, 2, ... in order."""
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -75,10 +75,10 @@ class RandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        data_source: Any,
+        data_source: Sized,
         replacement: bool = False,
         num_samples: int | None = None,
-        generator: Any = None,
+        generator: Generator | None = None,
     ) -> None:
         check_flag("replacement", replacement, TypeError)
         if num_samples is not None:
@@ -124,7 +124,7 @@ class SubsetRandomSampler(Sampler[int]):
     [2, 5, 7]
     """
 
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -151,7 +151,7 @@ class WeightedRandomSampler(Sampler[int]):
         weights: Sequence[float],
         num_samples: int,
         replacement: bool = True,
-        generator: Any = None,
+        generator: Generator | None = None,
     ) -> None:
         check_count("num_samples", num_samples)
         check_flag("replacement", replacement)

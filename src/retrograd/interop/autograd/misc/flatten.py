@@ -13,7 +13,7 @@ __all__ = ["flatten", "flatten_func"]
 
 
 def by_key(value: Any) -> Any:
-    """The same containers with dictionaries in the order of their keys, as HIPS takes them."""
+    """Containers whose dictionaries are in the order of their keys, as HIPS takes them."""
     if isinstance(value, dict):
         return {key: by_key(value[key]) for key in sorted(value)}
     if isinstance(value, (list, tuple)):

@@ -65,13 +65,13 @@ def densities(name: str, log: Callable[..., Any], **functions: Callable[..., Any
 
 
 def chi2_log(x: Any, df: Any) -> Any:
-    """By `df` degrees of freedom, `x` > 0."""
+    """The logarithm of the chi-square density with `df` degrees of freedom, for `x` > 0."""
     half = df / 2
     return (half - 1) * np.log(x) - x / 2 - half * np.log(2.0) - special.gammaln(half)
 
 
 def dirichlet_log(x: Any, alpha: Any) -> Any:
-    """Of `x` (N,), which is positive and sums to one."""
+    """The logarithm of Dirichlet's density at `x` (N,), which is positive and sums to one."""
     size = special.gammaln(np.sum(alpha)) - np.sum(special.gammaln(alpha))
     return size + np.sum((alpha - 1) * np.log(x))
 
@@ -86,7 +86,7 @@ def logdet(cov: Any, allow_singular: bool) -> tuple[Any, int]:
 
 
 def multivariate_log(x: Any, mean: Any, cov: Any, allow_singular: bool = False) -> Any:
-    """Of `x` (..., N), by the mean (N,) and the covariance (N, N).
+    """The logarithm of the normal density at `x` (..., N): mean (N,), covariance (N, N).
 
     A singular covariance has a density in the space that it spans.
     """
@@ -98,14 +98,14 @@ def multivariate_log(x: Any, mean: Any, cov: Any, allow_singular: bool = False) 
 
 
 def t_log(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    """By `df` degrees of freedom."""
+    """The logarithm of Student's density with `df` degrees of freedom."""
     z = (x - loc) / scale
     size = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - np.log(np.pi * df) / 2
     return size - (df + 1) / 2 * np.log1p(z**2 / df) - np.log(scale)
 
 
 def t_cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    """By `df` degrees of freedom."""
+    """Student's distribution function with `df` degrees of freedom."""
     return standard_t(df, (x - loc) / scale)
 
 
@@ -143,7 +143,7 @@ t = densities(
 
 
 def poisson_log(k: Any, mu: Any) -> Any:
-    """Differentiable in the mean `mu`."""
+    """The logarithm of Poisson probabilities, differentiable in the mean `mu`."""
     return k * np.log(mu) - mu - special.gammaln(k + 1)
 
 

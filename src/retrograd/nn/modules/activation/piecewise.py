@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
+from ....dtypes import dtype
+from ....engine.placement import DeviceLike
 from ....engine.tensor import Tensor
 from ... import functional as F
 from ... import init
@@ -122,7 +123,11 @@ class PReLU(Module):
     _shown_settings = "num_parameters="
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
@@ -183,7 +188,7 @@ class _Shrink(_Activation):
         self.lambd = lambd
 
     def extra_repr(self) -> str:
-        """The width."""
+        """The setting `lambd`."""
         return str(self.lambd)
 
 

@@ -113,7 +113,7 @@ class GELU(_Activation):
         self.approximate = approximate
 
     def extra_repr(self) -> str:
-        """The form."""
+        """The setting `approximate`."""
         return f"approximate={self.approximate!r}"
 
 

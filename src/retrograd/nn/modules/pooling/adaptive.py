@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ....engine.tensor import Tensor
 from ... import functional as F
@@ -16,12 +15,12 @@ __all__ = [
 
 
 class _AdaptivePool(Module):
-    """`function(input, output_size)`."""
+    """The base of adaptive pools, which call `function(input, output_size)`."""
 
     _shown_settings = "output_size="
     function: Callable[..., Tensor]
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: int | Sequence[int]) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -77,7 +76,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 class _AdaptiveMaxPoolNd(_AdaptivePool):
     """`function(input, output_size, return_indices)`."""
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: int | Sequence[int], return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 

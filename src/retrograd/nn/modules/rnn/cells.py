@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....dtypes import dtype
+from ....engine.placement import DeviceLike
 from ....engine.tensor import Tensor
 from ....ops.lazy_loading import load
 from ... import init
@@ -36,8 +38,8 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
@@ -105,8 +107,8 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
@@ -131,14 +133,14 @@ class _Gated(RNNCellBase):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
 
 
 class LSTMCell(_Gated):
-    """One step of long short-term memory: (h, c) to (h', c').
+    """A cell of long short-term memory: one step from (h, c) to (h', c').
 
     input: (N, input_size) or (input_size); hx: the two states, (N, hidden_size) or (hidden_size)
     each, zeros if absent; returns both of these shapes. Rows of the weights: input, forget, cell,
@@ -161,7 +163,7 @@ class LSTMCell(_Gated):
 
 
 class GRUCell(_Gated):
-    """One step of a gated recurrent unit.
+    """A gated recurrent unit, one step at a time.
 
     input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
     returns h' of the shape of hx. Rows of the weights: reset, update, new gate. Real or complex.

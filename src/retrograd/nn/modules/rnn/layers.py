@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ....dtypes import dtype
+from ....engine.placement import DeviceLike
 from ....engine.registry import name_node
+from ....engine.tensor import Tensor
 from ....errors import conversion
 from ....ops.lazy_loading import load
 from ... import init
@@ -54,8 +57,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
@@ -102,7 +105,7 @@ class RNNBase(Module):
     def _suffixes(self, layer: int) -> list[str]:
         return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
 
-    def _make(self, layer: int, suffix: str, device: Any, dtype: Any) -> None:
+    def _make(self, layer: int, suffix: str, device: DeviceLike, dtype: dtype | None) -> None:
         """The parameters of one layer and direction."""
         rows, width = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
         columns = self.input_size if layer == 0 else width * (1 + self.bidirectional)
@@ -211,7 +214,7 @@ class RNNBase(Module):
                 )
         return self._each(hx, lambda state: state.unsqueeze(1)) if single else hx
 
-    def check_input(self, input: Any, batch_sizes: Any) -> None:
+    def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input, packed if it has `batch_sizes`, of another dtype or size."""
         weight, wanted = self.weight_ih_l0, 3 if batch_sizes is None else 2
         if input._array.dtype != weight._array.dtype:
@@ -228,13 +231,15 @@ class RNNBase(Module):
                 f"of one step: make it {type(self).__name__}({input.shape[-1]}, {self.hidden_size})"
             )
 
-    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_hidden_size(
+        self, input: Any, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
         """(layers * directions, N, width) of a state, from a batch of sequences or a packed one."""
         batch = input.shape[not self.batch_first] if batch_sizes is None else int(batch_sizes[0])
         count = self.num_layers * (1 + self.bidirectional)
         return count, batch, self.proj_size or self.hidden_size
 
-    def _state_sizes(self, input: Any, batch_sizes: Any) -> list[tuple[int, int, int]]:
+    def _state_sizes(self, input: Any, batch_sizes: Tensor | None) -> list[tuple[int, int, int]]:
         return [self.get_expected_hidden_size(input, batch_sizes)]
 
     def check_hidden_size(
@@ -244,7 +249,7 @@ class RNNBase(Module):
         if hx.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
-    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input or a state that does not fit: programs' subclasses replace it."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
@@ -296,8 +301,8 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
         *,
         proj_size: int = 0,
     ) -> None:
@@ -337,23 +342,25 @@ class LSTM(RNNBase):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(
             "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             proj_size, device, dtype,
         )  # fmt: skip
 
-    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_cell_size(
+        self, input: Any, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
         """(layers * directions, N, hidden_size), the shape of the second state."""
         return (*self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size)
 
-    def _state_sizes(self, input: Any, batch_sizes: Any) -> list[tuple[int, int, int]]:
+    def _state_sizes(self, input: Any, batch_sizes: Tensor | None) -> list[tuple[int, int, int]]:
         hidden = self.get_expected_hidden_size(input, batch_sizes)
         return [hidden, self.get_expected_cell_size(input, batch_sizes)]
 
-    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input or one of both states that does not fit."""
         self.check_input(input, batch_sizes)
         for state, size, text in zip(
@@ -382,8 +389,8 @@ class GRU(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: dtype | None = None,
         *,
         proj_size: int = 0,
     ) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .... import pytree
 from ....engine.tensor import Tensor, new_tensor
 from ....nn import Module
-from ....nn.casts import emptied
+from ....nn.casts import empty_on
 from ..collectives import ReduceOp, all_reduce
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor.api import mesh_of
@@ -83,7 +83,7 @@ class FSDPModule:
         """Give parameters and buffers memory, whose values are undetermined; see `Module`."""
         for unit in self._units(recurse):
             unit.materialize()
-        return self._apply(lambda t: t if isinstance(t, DTensor) else emptied(t, device), recurse)  # type: ignore[attr-defined]
+        return self._apply(lambda t: t if isinstance(t, DTensor) else empty_on(t, device), recurse)  # type: ignore[attr-defined]
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say anew what `reshard_after_forward` of `fully_shard` says, also for modules inside."""

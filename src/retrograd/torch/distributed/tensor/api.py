@@ -20,7 +20,7 @@ import numpy as np
 from .... import modes
 from ....autograd.function import Function
 from ....engine.overriding import NO_SUBCLASSES
-from ....engine.subclasses import retyped
+from ....engine.subclasses import with_class
 from ....engine.tensor import Tensor, new_tensor
 from ....kernels.allocation import has_values
 from ....nn.parameter import Parameter
@@ -258,7 +258,7 @@ def shown(found: Any) -> Any:
 
 def _shown(found: Any) -> Any:
     plain = isinstance(found, Tensor) and not isinstance(found, DTensor)
-    return retyped(found, DTensor) if plain and isinstance(found._array, Distributed) else found
+    return with_class(found, DTensor) if plain and isinstance(found._array, Distributed) else found
 
 
 def lying_as(value: Any, like: Any) -> Any:

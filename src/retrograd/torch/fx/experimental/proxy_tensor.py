@@ -16,7 +16,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from .... import modes, pytree
-from ....engine.overriding import entered
+from ....engine.overriding import count_mode
 from ....engine.tensor import Tensor
 from ....nn.modules.module import Module
 from ....nn.parameter import Parameter
@@ -122,12 +122,12 @@ class OperatorTracer:
             node = self.graph.placeholder(f"{name}_1" if alone else name)
             node.meta |= {"val": value} if isinstance(value, FakeTensor) else {}
             self.know(value, node)
-        entered(1)
+        count_mode(1)
         try:
             with self.block():
                 found = function(*args)
         finally:
-            entered(-1)
+            count_mode(-1)
         self.graph.output(pytree.map_leaves(self.node_of, found))
         self.graph.eliminate_dead_code()
         return GraphModule(self.root, self.graph, getattr(function, "__name__", "GraphModule"))

@@ -36,16 +36,8 @@ if TYPE_CHECKING:
     from ....engine.op import Op
 
 __all__ = [
-    "Masked",
-    "MaskedTensor",
-    "as_masked_tensor",
-    "held",
-    "is_masked",
-    "is_masked_tensor",
-    "mask_of",
-    "masked_tensor",
-    "refused",
-    "with_mask",
+    "Masked", "MaskedTensor", "as_masked_tensor", "data_of_masked", "is_masked", "is_masked_tensor",
+    "mask_of", "masked_tensor", "refused", "with_mask",
 ]  # fmt: skip
 
 MISMATCH = "Input masks must match. Those of {}() differ: combine them, masked_tensor(data, a & b)"
@@ -92,7 +84,7 @@ class Masked(Layout):
         return f"masked.{function.__name__}" if own else function.__name__
 
     def copy(self) -> Any:
-        """One with memory of its own."""
+        """A copy with memory of its own."""
         return self.of(lambda data: data.copy())
 
     def dense(self) -> Any:
@@ -272,7 +264,7 @@ class MaskedTensor(Tensor, sees_properties=False):
 
     def get_data(self) -> Tensor:
         """The data, on the same memory where no history is recorded."""
-        found: Tensor = held(self)
+        found: Tensor = data_of_masked(self)
         if found.requires_grad and not isinstance(found._array, Sparse):
             found._array, found._cell = found._array.copy(), None
         return found
@@ -289,7 +281,7 @@ class MaskedTensor(Tensor, sees_properties=False):
     def to_tensor(self, value: Any) -> Tensor:
         """The data, dense, with `value` where they are masked out."""
         x: Any = self.to_dense()
-        found: Tensor = held(x).masked_fill(~mask_of(x), value)
+        found: Tensor = data_of_masked(x).masked_fill(~mask_of(x), value)
         return found
 
     def is_sparse_coo(self) -> bool:
@@ -312,7 +304,7 @@ class MaskedTensor(Tensor, sees_properties=False):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         check_whole(self, "pickled")
-        parts = held(self.detach()), mask_of(self), self.requires_grad
+        parts = data_of_masked(self.detach()), mask_of(self), self.requires_grad
         return type(self), parts, attributes(self) or None
 
     def __iter__(self) -> Any:
@@ -420,7 +412,7 @@ def construct(data: Tensor, mask: Any) -> Any:
     return found
 
 
-def held(x: Tensor) -> Any:
+def data_of_masked(x: Tensor) -> Any:
     """The data of a masked tensor, on its memory."""
     return sharing(data_of(x, mask=x._array.mask), x)
 

@@ -17,8 +17,8 @@ from ....engine.dispatch import check_broadcast
 from ....engine.naming import rearranged
 from ....engine.overriding import PASSED
 from ....engine.tensor import Tensor
+from ....ops.core.engine_ops import cast
 from ....ops.core.pointwise import zero_where
-from ....ops.core.structure import cast
 from ....ops.creation.like import ones_like
 from ....ops.tensor.conversion import result_type
 from ..sparse.array import Sparse
@@ -28,7 +28,7 @@ from .array import (
     MISMATCH,
     Masked,
     construct,
-    held,
+    data_of_masked,
     is_masked,
     mask_of,
     refused,
@@ -74,7 +74,7 @@ def pointwise(op: Op, *inputs: Any, **params: Any) -> Any:
     mask = common_mask(op.name, inputs)
     every, data = bool(mask.all()), []
     for t in inputs:
-        x = held(t) if is_masked(t) else t
+        x = data_of_masked(t) if is_masked(t) else t
         plain = not is_masked(t) or (whole(t) and not every)
         data.append(beside(x, mask, inputs) if plain else x)
     found = op.call(*data, **params)
@@ -109,8 +109,8 @@ def beside(t: Any, mask: Any, inputs: Any) -> Any:
         return t
     if not t.ndim:  # its dtype counts for less than that of the others
         other = next(x for x in inputs if is_masked(x))
-        t = cast(t, dtype=dtypes.to_numpy(result_type(held(other), t)))
-    return held(construct(t.expand(mask.shape), mask))
+        t = cast(t, dtype=dtypes.to_numpy(result_type(data_of_masked(other), t)))
+    return data_of_masked(construct(t.expand(mask.shape), mask))
 
 
 def of_entries(op: Op, inputs: Any, params: Any) -> Any:
@@ -128,13 +128,13 @@ def of_entries(op: Op, inputs: Any, params: Any) -> Any:
 def entries_of(t: Any, pattern: Any) -> Any:
     """The entries of an operand at the places of a pattern."""
     if is_masked(t):
-        return with_mask(stored(held(t)), t._array.mask.values)
+        return with_mask(stored(data_of_masked(t)), t._array.mask.values)
     return stored_at(t, pattern) if isinstance(t, Tensor) and t.ndim else t
 
 
 def with_entries(found: Tensor, pattern: Any) -> Any:
     """The sparse masked tensor of these entries."""
-    return with_mask(sparse_of(held(found), pattern), Sparse(found._array.mask, pattern))
+    return with_mask(sparse_of(data_of_masked(found), pattern), Sparse(found._array.mask, pattern))
 
 
 # -- from place to place ---------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def moved(op: Op, *inputs: Any, **params: Any) -> Any:
     for place in [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and not is_masked(t)]:
         if op.variadic or op.inputs[place] in str(op.linear).split(", "):
             masks[place] = ones_like(inputs[place]).bool()
-    data = op.call(*[held(t) if is_masked(t) else t for t in inputs], **params)
+    data = op.call(*[data_of_masked(t) if is_masked(t) else t for t in inputs], **params)
     mask = op.call(*masks, **params)
     if isinstance(data, tuple):
         return tuple([apart(*both) for both in zip(data, mask, strict=True)])
@@ -163,17 +163,17 @@ def added(op: Op, *inputs: Any, **params: Any) -> Any:
     terms, counts = list(inputs), list(inputs)
     for place in [i for i, name in enumerate(op.inputs) if name in re.split(r", | \| ", op.linear)]:
         x = dense(inputs[place]) if is_masked(inputs[place]) else inputs[place]
-        terms[place] = zero_where(held(x), ~mask_of(x)) if is_masked(x) else x
+        terms[place] = zero_where(data_of_masked(x), ~mask_of(x)) if is_masked(x) else x
         counts[place] = mask_of(x).double() if is_masked(x) else ones_like(x, dtype=dtypes.float64)
     return with_mask(op.call(*terms, **params), op.call(*counts, **params)._array != 0)
 
 
 @Masked.rule("where")
 def where(op: Op, condition: Any, input: Any, other: Any) -> Any:
-    """A choice of data, and of masks."""
+    """`where` of masked tensors: the choice of data, and of masks."""
     operands = [dense(t) if is_masked(t) else t for t in (condition, input, other)]
     masks = [t._array.mask if is_masked(t) else np.True_ for t in operands]
-    chosen, *data = [held(t) if is_masked(t) else t for t in operands]
+    chosen, *data = [data_of_masked(t) if is_masked(t) else t for t in operands]
     found = op.call(chosen, *data)
     mask = np.where(chosen._array, masks[1], masks[2]) & masks[0]
     return with_mask(found, np.broadcast_to(mask, found.shape))
@@ -189,7 +189,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
 @Masked.rule("entries", "picked")
 def at_places(input: Tensor, *, pattern: Any) -> Any:
     """The elements at the places of a pattern."""
-    return with_mask(stored_at(held(input), pattern), stored_at(mask_of(input), pattern)._array)
+    return with_mask(
+        stored_at(data_of_masked(input), pattern), stored_at(mask_of(input), pattern)._array
+    )
 
 
 @Masked.rule("from_entries")
@@ -231,7 +233,7 @@ def reduced(function: Any, *args: Any, **kwargs: Any) -> Any:
     given = {"ord" if k == "p" else k: v for k, v in list(given.items())[1:] if k != "dim"}
     x, name = dense(x), function.__name__.removeprefix("vector_")
     dims, mask = None if isinstance(dim, tuple) and not dim else dim, mask_of(x)
-    found = vars(functions)[name](held(x), dim=dims, mask=mask, **given)
+    found = vars(functions)[name](data_of_masked(x), dim=dims, mask=mask, **given)
     return with_mask(found, mask.any(dims, given.get("keepdim", False))._array)
 
 
@@ -241,7 +243,7 @@ def truth(function: Any, *args: Any, **kwargs: Any) -> Any:
     x, more, named = parted(args, kwargs)
     x, neutral = dense(x), function.__name__ == "all"
     mask = mask_of(x)
-    found = function(held(x).bool().masked_fill(~mask, neutral), *more, **named)
+    found = function(data_of_masked(x).bool().masked_fill(~mask, neutral), *more, **named)
     return with_mask(found, mask.any(*more, **named)._array)
 
 
@@ -250,7 +252,7 @@ def along(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A function along a dimension, by that of `masked` of its name."""
     given = arguments(function, args, kwargs)
     x = dense(given.pop(next(iter(given))))
-    found = vars(functions)[function.__name__](held(x), mask=mask_of(x), **given)
+    found = vars(functions)[function.__name__](data_of_masked(x), mask=mask_of(x), **given)
     return with_mask(found, x._array.mask)
 
 
@@ -259,7 +261,7 @@ def along(function: Any, *args: Any, **kwargs: Any) -> Any:
 def like(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A new tensor in the shape of data, with their mask; or a plain one of their dtype."""
     x, more, named = parted(args, kwargs)
-    found = function(held(x.detach()), *more, **named)
+    found = function(data_of_masked(x.detach()), *more, **named)
     return found if function.__name__.startswith("new_") else with_mask(found, x._array.mask)
 
 
@@ -272,7 +274,7 @@ def unwrapped(function: Any, *args: Any, **kwargs: Any) -> Any:
         if is_masked(x):
             x = dense(x)
             own, also = mask_of(x), given.get(place)
-            given |= {name: held(x), place: own if also is None else own & also}
+            given |= {name: data_of_masked(x), place: own if also is None else own & also}
     return function(**given)
 
 
@@ -284,7 +286,7 @@ def dense(x: Any) -> Any:
         )
     if x._array.layout == "strided":
         return x
-    return with_mask(held(x).to_dense(), x._array.mask.dense())
+    return with_mask(data_of_masked(x).to_dense(), x._array.mask.dense())
 
 
 @Masked.function("contiguous", "is_contiguous")
@@ -322,14 +324,14 @@ def to_sparse(function: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return x
     x = dense(x)
     mask = getattr(mask_of(x), convert)()
-    return with_mask(held(x).sparse_mask(mask), mask._array)
+    return with_mask(data_of_masked(x).sparse_mask(mask), mask._array)
 
 
 @Masked.function("__setitem__")
 def setitem(self: Any, key: Any, value: Any) -> None:
     """Data at an index replaced, of a masked tensor, whose mask stays, or by its data."""
-    data = held(self).clone() if is_masked(self) else self
-    data[key] = held(dense(value)) if is_masked(value) else value
+    data = data_of_masked(self).clone() if is_masked(self) else self
+    data[key] = data_of_masked(dense(value)) if is_masked(value) else value
     if is_masked(self):
         self.copy_(with_mask(data, self._array.mask))
 
@@ -337,4 +339,4 @@ def setitem(self: Any, key: Any, value: Any) -> None:
 @Masked.function("copy_")
 def copy(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of data into a plain tensor; one into a masked tensor is an op."""
-    return PASSED if is_masked(self) else self.copy_(held(dense(other)))
+    return PASSED if is_masked(self) else self.copy_(data_of_masked(dense(other)))

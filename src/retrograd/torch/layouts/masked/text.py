@@ -18,7 +18,7 @@ def text(data: Any, mask: Any) -> str:
 
 
 def element(number: Any) -> str:
-    """One element."""
+    """The text of one element."""
     kind = number.dtype.kind
     if kind in "biu":
         return str(number.item())

@@ -23,13 +23,7 @@ from ..layout import Layout, sharing
 from .pattern import Jagged, Packed, Ragged
 
 __all__ = [
-    "Nested",
-    "NestedTensor",
-    "gathered",
-    "held",
-    "is_nested",
-    "parts_of",
-    "refused",
+    "Nested", "NestedTensor", "gathered", "is_nested", "parts_of", "refused", "values_of_nested",
     "with_pattern",
 ]  # fmt: skip
 
@@ -66,7 +60,7 @@ class Nested(Layout):
     strides = property(lambda self: (0,) * self.ndim)
 
     def copy(self) -> Any:
-        """One with memory of its own."""
+        """A copy with memory of its own."""
         return self.of(lambda data: data.copy())
 
     def check_room(self, target: Tensor) -> None:
@@ -195,7 +189,7 @@ class NestedTensor(Tensor, sees_properties=False):
 
     def values(self) -> Tensor:
         """The values of all components, on the same memory where no history is recorded."""
-        found = held(self)
+        found = values_of_nested(self)
         if found.requires_grad:
             found._array, found._cell = found._array.copy(), None
         return found
@@ -250,7 +244,7 @@ def with_pattern(values: Tensor, pattern: Jagged | Packed) -> Tensor:
     return sharing(nested_of(values, pattern=pattern), values)
 
 
-def held(nt: Tensor) -> Tensor:
+def values_of_nested(nt: Tensor) -> Tensor:
     """The values of a nested tensor, on its memory."""
     return sharing(values_of(nt, pattern=nt._array.pattern), nt)
 
@@ -265,7 +259,7 @@ def apart(x: Tensor, name: str) -> Tensor:
 
 def parts_of(nt: Tensor) -> list[Tensor]:
     """The components of a nested tensor."""
-    return nt._array.pattern.parts(held(nt))  # type: ignore[no-any-return]
+    return nt._array.pattern.parts(values_of_nested(nt))  # type: ignore[no-any-return]
 
 
 def gathered(parts: list[Tensor], pattern: Jagged | Packed) -> Tensor:

@@ -19,10 +19,10 @@ from .array import (
     Nested,
     apart,
     gathered,
-    held,
     is_nested,
     parts_of,
     refused,
+    values_of_nested,
     with_pattern,
 )
 from .pattern import Jagged, Ragged
@@ -72,7 +72,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether values lie in row-major order, without gaps between components."""
     gapless = getattr(self._array.pattern, "lengths", None) is None
-    return gapless and held(self).is_contiguous()
+    return gapless and values_of_nested(self).is_contiguous()
 
 
 @Nested.function("contiguous")
@@ -82,7 +82,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     if is_contiguous(self):
         return self
     if pattern.lengths is None:
-        return with_pattern(held(self).contiguous(), pattern)
+        return with_pattern(values_of_nested(self).contiguous(), pattern)
     return gathered(parts_of(self), pattern)
 
 
@@ -177,12 +177,14 @@ def view(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     if not sizes or sizes[0] not in (len(self), -1):
         raise_view(self, sizes)
     if not isinstance(pattern, Jagged):
-        return gathered([x.reshape(kept(sizes[1:], x.shape)) for x in parts_of(self)], pattern)
+        return gathered(
+            [x.reshape(component_sizes(sizes[1:], x.shape)) for x in parts_of(self)], pattern
+        )
     symbols = [d for d, n in enumerate(sizes) if isinstance(n, Ragged)]
     if any(sizes[d] != pattern.size for d in symbols):
         raise_view(self, sizes)
     ragged = next(iter(symbols or [d for d, n in enumerate(sizes) if d and n == -1]), 0)
-    values = held(self)
+    values = values_of_nested(self)
     before = values.shape[: pattern.ragged - 1]
     if not ragged or int(np.prod(before)) != int(np.prod(sizes[1:ragged])):
         raise_view(self, sizes)
@@ -190,7 +192,7 @@ def view(self: Tensor, *given: Any, shape: Any = ()) -> Tensor:
     return with_pattern(values.reshape(sizes[1:]), pattern.at(ragged))
 
 
-def kept(sizes: list[Any], shape: Any) -> list[int]:
+def component_sizes(sizes: list[Any], shape: Any) -> list[int]:
     """Sizes with those of a component where -1 stands for its own."""
     own = [isinstance(n, Ragged) or (n == -1 and d < len(shape)) for d, n in enumerate(sizes)]
     return [shape[d] if own[d] else n for d, n in enumerate(sizes)]
@@ -227,14 +229,14 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @Nested.function("rand_like", "randint_like", "randn_like")
 def of_values(function: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A function of a tensor, which looks at no other dimension than the last ones, of values."""
-    return with_pattern(function(held(input), *args, **kwargs), input._array.pattern)
+    return with_pattern(function(values_of_nested(input), *args, **kwargs), input._array.pattern)
 
 
 @Nested.function("alpha_dropout", "dropout")
 def dropping(
     function: Any, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Any:
-    """Dropout of values."""
+    """`dropout` of the values of a nested tensor."""
     found = of_values(function, input, p, training)
     return input.copy_(found) if inplace else found
 

@@ -16,7 +16,7 @@ from ....engine.registry import OPS, name_node
 from ....engine.tensor import Tensor
 from ....ops.shape.join import cat, stack
 from ...sheets import said
-from .array import Nested, gathered, held, is_nested, parts_of, refused, with_pattern
+from .array import Nested, gathered, is_nested, parts_of, refused, values_of_nested, with_pattern
 from .pattern import Jagged, Ragged
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def live(nt: Tensor) -> Tensor:
     pattern = nt._array.pattern
     if isinstance(pattern, Jagged) and pattern.lengths is not None:
         return cat(parts_of(nt), pattern.ragged - 1)
-    return held(nt)
+    return values_of_nested(nt)
 
 
 def inner(nt: Tensor, dim: int, name: str, ragged: bool = False) -> int:
@@ -61,7 +61,7 @@ def along(nt: Tensor, dims: Any, function: Any, ragged: int | None = None) -> An
     """
     pattern = nt._array.pattern
     if isinstance(pattern, Jagged) and pattern.ragged - 1 not in dims:
-        return rewrapped(function(held(nt)), pattern.at(ragged or pattern.ragged))
+        return rewrapped(function(values_of_nested(nt)), pattern.at(ragged or pattern.ragged))
     found = [function(part) for part in parts_of(nt)]
     if isinstance(found[0], tuple):
         return tuple([gathered(list(parts), pattern) for parts in zip(*found, strict=True)])
@@ -91,7 +91,11 @@ def matched(name: str, inputs: Any) -> tuple[Any, list[Any]]:
             shapes = [tuple(t._array.shape) for t in (first, other)]
             raise RuntimeError(MISMATCH.format(name, *shapes))
     fitted = [
-        held(t) if is_nested(t) else beside(first, t, name) if isinstance(t, Tensor) else t
+        values_of_nested(t)
+        if is_nested(t)
+        else beside(first, t, name)
+        if isinstance(t, Tensor)
+        else t
         for t in inputs
     ]
     return pattern, fitted
@@ -115,7 +119,7 @@ def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
     if t.shape[0] != len(nt):
         raise RuntimeError(MISMATCH.format(name, tuple(nt._array.shape), tuple(t.shape)))
     dim = pattern.ragged - 1
-    room = held(nt).shape[dim]
+    room = values_of_nested(nt).shape[dim]
     if t.shape[place] == 1:
         rows, places = t.select(place, 0), pattern.owners(room)
     else:
@@ -125,7 +129,7 @@ def beside(nt: Tensor, t: Tensor, name: str) -> Tensor:
 
 @Nested.rule("zeros_like")
 def on_values(op: Op, *inputs: Any, **params: Any) -> Any:
-    """The op of the values."""
+    """The result of an op on the values alone, in the same pattern."""
     pattern, fitted = matched(op.name, inputs)
     return rewrapped(op.call(*fitted, **params), pattern)
 
@@ -141,7 +145,7 @@ def of_rows(op: Op, first: Tensor, second: Tensor, *more: Any, **params: Any) ->
 
 @Nested.rule("*")
 def other(op: Op, *inputs: Any, **params: Any) -> Any:
-    """By the kind of the op: elementwise, a reduction, or one along a dimension."""
+    """The rule for any other op, by its kind: elementwise, a reduction, or along a dimension."""
     if op.elementwise or op.keeps:
         return on_values(op, *inputs, **params)
     if "keepdim" in params:
@@ -224,7 +228,7 @@ def rearranged(op: Op, input: Tensor, **params: Any) -> Any:
     }
     pattern, ragged = input._array.pattern, None
     if isinstance(pattern, Jagged):
-        sizes = [max(n, 1) for n in held(input).shape]
+        sizes = [max(n, 1) for n in values_of_nested(input).shape]
         sizes[pattern.ragged - 1] = unlike = math.prod(sizes) + 1  # which no other one becomes
         shown = op.forward(np.broadcast_to(np.False_, sizes), **lower).shape
         ragged = shown.index(unlike) + 1

@@ -253,7 +253,7 @@ class check_sparse_tensor_invariants(ContextDecorator):  # noqa: N801 (PyTorch's
 
     @staticmethod
     def enable() -> None:
-        """Change nothing: they are made."""
+        """Do nothing: the checks are always made."""
 
     @staticmethod
     def disable() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....engine.tensor import Tensor, new_tensor
-from ....ops.core.structure import cast as to_dtype
+from ....ops.core.engine_ops import cast as to_dtype
 from ....ops.creation.factories import zeros
 from ....ops.indexing.index import index_select
 from ....ops.linalg.bilinear import check_dtypes, matrices_error
@@ -100,7 +100,7 @@ def mapped(op: Any, *inputs: Any, **params: Any) -> Tensor:
 
 @rule("cast")
 def cast(input: Tensor, *, dtype: Any) -> Tensor:
-    """Another dtype."""
+    """The sparse tensor in another dtype."""
     return sparse_of(to_dtype(stored(input), dtype=dtype), coalesced(input))
 
 
@@ -157,7 +157,7 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
 
 @rule("zero")
 def zero(input: Tensor) -> Tensor:
-    """No entries."""
+    """A sparse tensor of zeros: it has no entries."""
     pattern = coalesced(input)
     none = pattern.at(pattern.indices[:, :0], True)
     return sparse_of(chosen(input, np.zeros(0, np.int64)), none)

@@ -81,7 +81,7 @@ def causal_lower_right(*size: int) -> CausalBias:
 
 
 def of_two(size: tuple[int, ...], name: str) -> tuple[int, ...]:
-    """The two sizes of a mask."""
+    """`size`, if it has two dimensions; else raise AssertionError."""
     if len(size) != 2:
         raise AssertionError(f"{name} only supports 2D tensors: write {name}(queries, keys)")
     return size

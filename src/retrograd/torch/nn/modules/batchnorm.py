@@ -13,16 +13,9 @@ from ....ops.nn.normalization import _check_width, _per_channel, _track
 from ....ops.shape.join import cat, stack
 
 __all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
-    "SyncBatchNorm",
-    "_BatchNorm",
-    "_NormBase",
-]
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d",
+    "LazyBatchNorm3d", "SyncBatchNorm", "_BatchNorm", "_NormBase",
+]  # fmt: skip
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -34,7 +34,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """Its label, or the statement, and its further label."""
+        """The label, or the statement, and the further label."""
         return (self.label or self.stmt) + (f": {self.sub_label}" if self.sub_label else "")
 
 

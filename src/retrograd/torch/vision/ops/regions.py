@@ -113,11 +113,11 @@ def listed(boxes: Any, dtype: Any, name: str) -> tuple[list[int], np.ndarray]:
 
 
 def both(size: Any) -> tuple[int, int]:
-    """(P, Q) of an int or a pair."""
+    """(height, width) of an integer or a pair."""
     return (size, size) if isinstance(size, int) else (size[0], size[1])
 
 
-def kept(first: int, weights: np.ndarray) -> tuple[slice, np.ndarray]:
+def nonzero_weights(first: int, weights: np.ndarray) -> tuple[slice, np.ndarray]:
     """The stretch of weights from position `first` on, as what `Region` holds."""
     return slice(first, first + weights.shape[1]), weights
 
@@ -131,7 +131,7 @@ def bilinear(begin: Any, size: Any, bins: int, ratio: int, length: int, dtype: A
     step = size / bins
     samples = ratio if ratio > 0 else math.ceil(step)
     if samples <= 0:
-        return kept(0, np.zeros((bins, 1), dtype))
+        return nonzero_weights(0, np.zeros((bins, 1), dtype))
     inner = (np.arange(samples) + dtype.type(0.5)) * step / samples
     at = (begin + np.arange(bins)[:, None] * step + inner).astype(dtype)
     inside = (at >= -1) & (at <= length)
@@ -143,7 +143,7 @@ def bilinear(begin: Any, size: Any, bins: int, ratio: int, length: int, dtype: A
     row = np.broadcast_to(np.arange(bins)[:, None], at.shape)
     np.add.at(weights, (row, low - first), inside * (1 - (at - low)))
     np.add.at(weights, (row, high - first), inside * (at - low))
-    return kept(first, weights / dtype.type(samples))
+    return nonzero_weights(first, weights / dtype.type(samples))
 
 
 def aligned_regions(
@@ -261,7 +261,7 @@ def pooled_regions(shape: Any, boxes: Any, bins: Any, scale: float, dtype: Any) 
         for row, (first, last) in zip(weights, spans, strict=True):
             if last > first:
                 row[first:last] = 1 / (last - first)
-        return kept(0, weights)
+        return nonzero_weights(0, weights)
 
     for n, (x1, y1, x2, y2) in zip(pictures, rounded(corners * dtype.type(scale)), strict=True):
         rows = means(y1, y2, bins[0], shape[2])

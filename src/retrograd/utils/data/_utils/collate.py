@@ -87,7 +87,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Mapping[Any, Any] | None = 
     if join is not None:
         return join(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return alike(
+        return like_sample(
             first,
             {key: collate([d[key] for d in batch], collate_fn_map=collate_fn_map) for key in first},
         )
@@ -98,11 +98,11 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Mapping[Any, Any] | None = 
     columns = [
         collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)
     ]
-    return alike(first, columns)
+    return like_sample(first, columns)
 
 
-def alike(sample: Any, made: Any) -> Any:
-    """`made`, a dict or a list, as the kind of collection that `sample` is, where that goes.
+def like_sample(sample: Any, made: Any) -> Any:
+    """`made`, a dict or a list, in the type of collection that `sample` has, where that goes.
 
     A tuple without names stays a list, as in PyTorch.
     """
@@ -147,7 +147,7 @@ def default_convert(sample: Any) -> Any:
         numbers = not np_str_obj_array_pattern.search(sample.dtype.str)
         return new_tensor(np.asarray(sample)) if numbers else sample
     if isinstance(sample, Mapping):
-        return alike(sample, {key: default_convert(value) for key, value in sample.items()})
+        return like_sample(sample, {key: default_convert(value) for key, value in sample.items()})
     if isinstance(sample, Sequence) and not isinstance(sample, (str, bytes)):
-        return alike(sample, [default_convert(part) for part in sample])
+        return like_sample(sample, [default_convert(part) for part in sample])
     return sample

@@ -151,7 +151,7 @@ class Channel:
         self.end = None if os.name == "nt" else self.descriptors or Descriptors(connection)
 
     def send(self, label: Any, head: bytes, buffers: list[Any]) -> None:
-        """Send what `packed` gave."""
+        """Send a message that `packed` has prepared."""
         sizes = [len(buffer) for buffer in buffers]
         if not any(sizes):
             self.connection.send((label, sizes, None, head))

@@ -87,7 +87,7 @@ class Failure:
 
     @classmethod
     def caught(cls, error: BaseException, where: str) -> Failure:
-        """That of an error being handled, with its traceback."""
+        """The failure that carries the error being handled, with its traceback."""
         return cls(type(error), "".join(traceback.format_exception(error)), where)
 
     def reraise(self) -> None:
