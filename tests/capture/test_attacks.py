@@ -6,6 +6,7 @@ import array
 import collections
 import enum
 import functools
+import gc
 import threading
 import types
 import warnings
@@ -1194,3 +1195,16 @@ def test_a_branch_on_a_value_that_was_written_or_drawn_after_a_change(step):
             found.append((function(buffer, x), rg.rand(2)))
         rg.testing.assert_close(*found)
         assert bool((buffers[0] == buffers[1]).all())
+
+
+def test_a_recording_lets_go_of_what_was_written():
+    step = rg.compile(lambda x: x.mul_(2.0).sum())
+    x = rg.ones(5)
+    memory = weakref.ref(x._array)
+    gc.disable()
+    try:
+        assert step(x).item() == 10.0
+        del x
+        assert memory() is None
+    finally:
+        gc.enable()

@@ -178,7 +178,7 @@ class Recording(Watcher):
     def forget(self) -> None:
         """Let go of all arrays and tensors, for there are cycles here; nobody listens any more."""
         self.stopped = self.stopped or "the call has ended"
-        for kept in (self.arrays, self.by_id, self.roots):
+        for kept in (self.arrays, self.by_id, self.roots, self.writes):
             kept.clear()
 
     def check_roots(self) -> None:
