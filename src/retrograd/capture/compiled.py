@@ -145,9 +145,9 @@ class Compiled:
         Sizes are no kinds: beside MOST recordings, those that are met often are recorded, too.
         """
         most, in_all = (MOST, SIZES) if self.most is None else (self.most, self.most)
-        count, resized = len(self.variants), self.resized(args, kwargs)
         if len(self.reasons) >= TRIES or not most:
             return False
+        count, resized = len(self.variants), self.resized(args, kwargs)
         if count < in_all:
             if count < most or (not resized and sum(not v.resized for v in self.variants) < most):
                 return True
