@@ -266,3 +266,34 @@ def test_a_batch_norm_of_an_empty_vector_is_empty(dtype, training):
             assert x.grad.shape == (0,)
         assert weight.grad.tolist() == [0.0]
         assert statistics is None or statistics.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("norm", "shape"),
+    [
+        (lambda x, w, b: F.layer_norm(x, (3,), w, b), (4, 3)),
+        (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (4, 3)),
+        (lambda x, w, b: F.group_norm(x, 1, w, b), (4, 3, 2)),
+        (lambda x, w, b: F.instance_norm(x, None, None, w, b), (4, 3, 5)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_a_second_pass_that_never_meets_the_bias_leaves_its_gradient_none(norm, shape, dtype):
+    """The first derivative does not depend on it: weight decay would act on zeros."""
+    rg.manual_seed(0)
+    x = rg.randn(*shape, dtype=dtype, requires_grad=True)
+    w = rg.randn(3, dtype=dtype, requires_grad=True)
+    b = rg.randn(3, dtype=dtype, requires_grad=True)
+    coefficients = rg.randn(*shape, dtype=dtype)
+    (g,) = rg.autograd.grad((norm(x, w, b) * coefficients).sum().real, x, create_graph=True)
+    g.abs().square().sum().backward()
+    assert b.grad is None
+    step, moved = 1e-6, w.detach().clone()
+    moved[1] += step
+
+    def penalty(weight):
+        y = (norm(x, weight, b) * coefficients).sum().real
+        return rg.autograd.grad(y, x)[0].abs().square().sum().item()
+
+    slope = (penalty(moved) - penalty(w.detach().requires_grad_())) / step
+    np.testing.assert_allclose(w.grad[1].real.item(), slope, rtol=1e-4)

@@ -188,8 +188,9 @@ def batch_norm(
     if count:
         _track(running_mean, mean, 1.0, momentum, "batch_norm")
         _track(running_var, var, count / (count - 1), momentum, "batch_norm")
-    if packed_later and mean._node is not None:  # a checkpoint's hooks may end the run here
-        attach(mean._node.edges[0])
+    if packed_later and out._node is not None:  # a checkpoint's hooks may end the run here
+        half = out._array.dtype.itemsize == 2
+        attach(out._node.edges[0] if half else out._node)
     return out  # type: ignore[no-any-return]
 
 

@@ -4,8 +4,9 @@ NOTE [One normalisation]
 1. Batch, layer, group and instance normalisation differ in the dimensions they reduce and in where
    the weight varies. Two records do them all; each is fused because a composition would keep
    five arrays of the input's size for the backward pass and pass over memory thrice as often.
-2. The records give mean and variance too, as differentiable outputs. So the formulas may read the
-   saved statistics and are still exact when they are differentiated again.
+2. The records give mean and variance too, without a derivative. The formulas read them, and where
+   the formulas are themselves recorded, these are computed anew from the input (`_moments`), so
+   that they are exact when they are differentiated again.
 3. Complex input: the mean is complex and the variance is the real E|x - mean|^2, so that the output
    has second moment 1; the weight, real or complex, multiplies. (PyTorch refuses complex input.)
 """
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.layout import channels_like_shape, formatted, kept_shape
@@ -149,21 +151,30 @@ def _count(input: Any, dim: tuple[int, ...]) -> Any:
     return max(1, math.prod([input.shape[d] for d in dim]))
 
 
+def _moments(xp: Any, input: Any, mean: Any, var: Any, dim: Any, eps: float) -> tuple[Any, Any]:
+    """The centred input and 1/sqrt(variance + eps), by rule 2."""
+    if xp is not recorded:
+        return input - mean, xp.rsqrt(var + eps)
+    shape, share = mean.shape, 1.0 / _count(input, dim)
+    centred = input - xp.sum_to(input, shape=shape) * share
+    return centred, xp.rsqrt(xp.real_dot_to(centred, centred, shape=shape) * share + eps)
+
+
 def batch_input(
     xp: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, dim: Any, eps: float
 ) -> Any:
     """The share of the input where the weight is constant over `dim` and so leaves the sums."""
-    (g_out, g_mean, g_var), shape, share = g, mean.shape, 1.0 / _count(input, dim)
-    centred, scale = input - mean, xp.rsqrt(var + eps)
+    shape, share = mean.shape, 1.0 / _count(input, dim)
+    centred, scale = _moments(xp, input, mean, var, dim, eps)
     slope = scale
     if weight is None:
-        along = xp.real_dot_to(g_out, centred, shape=shape)
+        along = xp.real_dot_to(g, centred, shape=shape)
     else:
         slope = scale * xp.conj(weight)
-        along = xp.real_dot_to(xp.dot_to(g_out, centred, shape=shape), weight, shape=shape)
-    shift = (g_mean - slope * xp.sum_to(g_out, shape=shape)) * share
-    inward = (g_var * 2.0 - along * (scale * scale * scale)) * share
-    found = xp.blend(g_out, centred, slope, inward, shift)
+        along = xp.real_dot_to(xp.dot_to(g, centred, shape=shape), weight, shape=shape)
+    shift = slope * xp.sum_to(g, shape=shape) * -share
+    inward = along * (scale * scale * scale) * -share
+    found = xp.blend(g, centred, slope, inward, shift)
     return channels_like_shape(kept_shape(input), found) if input.ndim == 4 and 0 in dim else found
 
 
@@ -171,26 +182,28 @@ def layer_input(
     xp: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, dim: Any, eps: float
 ) -> Any:
     """The share of the input where the weight varies within `dim`."""
-    (g_out, g_mean, g_var), shape, share = g, mean.shape, 1.0 / _count(input, dim)
-    centred, scale = input - mean, xp.rsqrt(var + eps)
+    shape, share = mean.shape, 1.0 / _count(input, dim)
+    centred, scale = _moments(xp, input, mean, var, dim, eps)
     if weight is not None:
-        g_out = g_out * xp.conj(weight)
-    along = xp.real_dot_to(g_out, centred, shape=shape)
-    shift = (g_mean - scale * xp.sum_to(g_out, shape=shape)) * share
-    inward = (g_var * 2.0 - along * (scale * scale * scale)) * share
-    return xp.blend(g_out, centred, scale, inward, shift)
+        g = g * xp.conj(weight)
+    along = xp.real_dot_to(g, centred, shape=shape)
+    shift = scale * xp.sum_to(g, shape=shape) * -share
+    inward = along * (scale * scale * scale) * -share
+    return xp.blend(g, centred, scale, inward, shift)
 
 
-def batch_weight(xp: Any, g: Any, input: Any, mean: Any, var: Any, eps: float) -> Any:
+def batch_weight(xp: Any, g: Any, input: Any, mean: Any, var: Any, dim: Any, eps: float) -> Any:
     """The share of a weight that is constant over the reduced dims."""
-    return xp.dot_to(g[0], input - mean, shape=mean.shape) * xp.rsqrt(var + eps)
+    centred, scale = _moments(xp, input, mean, var, dim, eps)
+    return xp.dot_to(g, centred, shape=mean.shape) * scale
 
 
 def layer_weight(
-    xp: Any, g: Any, input: Any, mean: Any, var: Any, eps: float, weight_shape: Any
+    xp: Any, g: Any, input: Any, mean: Any, var: Any, dim: Any, eps: float, weight_shape: Any
 ) -> Any:
     """The share of a weight that varies within the reduced dims."""
-    return xp.dot_to(g[0], (input - mean) * xp.rsqrt(var + eps), shape=weight_shape)
+    centred, scale = _moments(xp, input, mean, var, dim, eps)
+    return xp.dot_to(g, centred * scale, shape=weight_shape)
 
 
 native_batch_norm = declare(
@@ -198,7 +211,8 @@ native_batch_norm = declare(
     _batch_forward,
     input=batch_input,
     weight=batch_weight,
-    bias=lambda xp, g, bias_shape: xp.sum_to(g[0], shape=bias_shape),
+    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
+    nondiff=["mean", "var"],
     batch=batching.standardized("native_batch_norm"),
     rows=True,
     examples=[
@@ -221,7 +235,8 @@ native_layer_norm = declare(
     _layer_forward,
     input=layer_input,
     weight=layer_weight,
-    bias=lambda xp, g, bias_shape: xp.sum_to(g[0], shape=bias_shape),
+    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
+    nondiff=["mean", "var"],
     contiguous="input",
     batch=batching.standardized("native_layer_norm"),
     rows=True,
@@ -233,7 +248,7 @@ native_layer_norm = declare(
     ],
     saved={
         "input": "input",
-        "normalized_shape": lambda layout, dim: layout[0][0][-len(dim) :],
+        "normalized_shape": lambda shape, dim: shape[-len(dim) :],
         "result1": "mean",
         "result2": lambda var, eps: (var + eps).rsqrt(),
     },
