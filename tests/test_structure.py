@@ -50,13 +50,13 @@ WORLD = [
     ["torch.masked", "torch.nested", "torch.sparse", "torch.lazy_families"],
     ["torch.nn", "torch.optim"],
     ["torch.backends", "torch.compiler", "torch.functional", "torch.jit"],
-    ["torch.__future__", "torch._dynamo", "torch._inductor", "torch.ao", "torch.onnx"],
+    ["torch.__future__", "torch._inductor", "torch.ao", "torch.onnx"],
     ["torch._higher_order_ops", "torch.distributed", "torch.library", "torch.multiprocessing"],
     ["torch._C", "torch._ops", "torch.utils", "torch.vision"],
     ["torch._functorch", "torch._subclasses"],
     ["torch._vmap_internals"],
     ["torch._guards", "torch.fx"],
-    ["torch.export"],
+    ["torch._dynamo", "torch.export"],
     ["torch.alias"],
 ]
 TOP = ["__init__", "as_torch", "__main__"]

@@ -83,9 +83,11 @@ def compile(
     attributes, whose only child it is, `_orig_mod`. Whatever else is no Python function is given
     back. Without `model` it is a decorator.
 
-    `backend` is None or "inductor", which PyTorch's programs name; "eager", or a function, captures
-    nothing. Raises RuntimeError for other names, for a `mode` that PyTorch does not have, and for
-    `mode` together with `options`. Source: PyTorch's `torch.compile`.
+    `backend` is None or "inductor", which PyTorch's programs name; "eager" captures nothing. A
+    function is called with the `fx` graph of a recorded call and the tensors that it takes, and
+    what it gives is called in place of the function, where that changes nothing, draws no random
+    numbers and asks for no values. Raises RuntimeError for other names, for a `mode` that PyTorch
+    does not have, and for `mode` together with `options`. Source: PyTorch's `torch.compile`.
 
     >>> @rg.compile
     ... def double(x):
@@ -108,14 +110,14 @@ def compile(
         )  # fmt: skip
     if disable or hasattr(model, "_not_compiled"):
         return model
-    eager = callable(backend) or backend in EAGER
+    eager, own = backend in EAGER, backend if callable(backend) else None
     if not (NATIVE or OFF or eager):
         warn_once(UNCOMPILED.format(why=NO_C if in_c is None else NO_LLVM))
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, 0 if eager else recompile_limit)
+        return OptimizedModule(model, fullgraph, 0 if eager else recompile_limit, own)
     if eager or not isinstance(model, (FunctionType, MethodType)):
         return model
-    compiled = Compiled(model, fullgraph, recompile_limit)
+    compiled = Compiled(model, fullgraph, recompile_limit, own)
 
     @wraps(model)
     def replayed(*args: Any, **kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import dtypes, modes, pytree
+from .. import dtypes, modes, providers, pytree
 from ..compiler.door import Recent
 from ..engine.tensor import Tensor
 from ..engine.views import live_views
@@ -18,17 +18,17 @@ from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..quiet import calm
 from .asked import Bail, unasked
+from .explaining import Listing, Rows
 from .guards import Guards
 from .loops.storages import bounds
 from .past import Past, past_of
 from .program import NATIVE, Unclear, program
 from .recording import Recording
+from .steps import Effect, Truth
 from .watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from .explaining import Listing
 
 __all__ = ["Compiled", "every", "setting"]
 
@@ -41,6 +41,9 @@ TOO_MANY = (
     "now on where none fits. What changed last: {about}. Give compile() a function that reads less"
 )
 STANCE = "{name} would be recorded anew, which fail_on_recompile forbids. What changed: {about}"
+NO_GRAPH = (
+    "a backend of your own gets graphs without changes, random numbers and branches on values"
+)
 NOT_WHOLE = "{name} cannot be captured as a whole, as fullgraph=True asks: {reason}"
 
 
@@ -80,8 +83,11 @@ every: weakref.WeakSet[Compiled] = weakref.WeakSet()
 class Compiled:
     """A function that does again what it did before, where all is as it was."""
 
-    def __init__(self, function: Any, fullgraph: bool = False, most: int | None = None) -> None:
+    def __init__(
+        self, function: Any, fullgraph: bool = False, most: int | None = None, backend: Any = None
+    ) -> None:
         self.function, self.fullgraph = function, fullgraph
+        self.backend = backend  # the user's, which gets the graph of a call, if there is one
         self.most = most  # recordings, if not as many as usual; 0: the function runs as it is
         self.forms: dict[Any, Any] = {}  # of loops
         self.waiting = Recent()  # sizes that are not recorded, and how often they were met
@@ -92,7 +98,7 @@ class Compiled:
         self.reasons: list[str] = []  # why calls were not captured
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph, self.most)
+        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph, self.most, self.backend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives."""
@@ -192,15 +198,33 @@ class Compiled:
             recording.settle()
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
-        if self.keep(recording, watch, result, pasts, resized):
-            self.others = self.others and [v for v in self.others if v not in fits]
+        called = partial(self.replayed, recording, result, pasts, args, kwargs)
+        kept = self.keep(recording, watch, result, called, resized)
         recording.forget()
+        if kept:
+            self.others = self.others and [v for v in self.others if v not in fits]
+            if self.backend:
+                return self.variants[-1].replay(args, kwargs)
         return unasked(result, in_place=True)
 
+    def replayed(
+        self, recording: Recording, result: Any, pasts: list[Past], args: Any, kwargs: Any
+    ) -> Any:
+        """What does a recorded call again, its rows, and the kinds of the nodes of its results."""
+        if not self.backend:
+            given = recording, result, pasts, setting.native, self.forms
+            return calm(program, *given, self.others is not None)
+        if recording.lasting or any(isinstance(s, (Truth, Effect)) for s in recording.steps):
+            raise Unclear(NO_GRAPH)
+        replay, text = providers.service("backends").by_backend(
+            self.backend, self.function, args, kwargs
+        )
+        return replay, Listing(Rows([]), Rows([]), text), ()
+
     def keep(
-        self, recording: Recording, watch: Watch, result: Any, pasts: list[Past], resized: bool
+        self, recording: Recording, watch: Watch, result: Any, replayed: Any, resized: bool
     ) -> bool:
-        """Make a replay of a recording, or note why there is none; whether there is one."""
+        """Keep the replay of a recording, or note why there is none; whether there is one."""
         guards = watch.guards
         recording.check_roots()
         if any(id(part) in watch.outer for part in changeable(result)):
@@ -210,8 +234,7 @@ class Compiled:
             reason = "tensors from outside share memory"
         if reason is None:
             try:
-                given = recording, result, pasts, setting.native, self.forms
-                replay, listing, kinds = calm(program, *given, self.others is not None)
+                replay, listing, kinds = replayed()
             except Unclear as error:
                 reason = str(error)
         if reason is None:

@@ -18,10 +18,12 @@ class OptimizedModule(Module):
     The module is its child `_orig_mod`, so names in its state begin with that, as in PyTorch.
     """
 
-    def __init__(self, mod: Module, fullgraph: bool = False, most: int | None = None) -> None:
+    def __init__(
+        self, mod: Module, fullgraph: bool = False, most: int | None = None, backend: Any = None
+    ) -> None:
         super().__init__()
         self._orig_mod = mod
-        self.compiled = Compiled(mod, fullgraph, most)
+        self.compiled = Compiled(mod, fullgraph, most, backend)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives."""
@@ -60,4 +62,5 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
     def __reduce__(self) -> Any:
-        return OptimizedModule, (self._orig_mod, self.compiled.fullgraph, self.compiled.most)
+        made = self.compiled
+        return OptimizedModule, (self._orig_mod, made.fullgraph, made.most, made.backend)

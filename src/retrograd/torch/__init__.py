@@ -24,6 +24,7 @@ OWN = ("alias", "layouts", "lazy_families", "lazy_names", "names", "sheets", "ta
 SERVICES = {
     "alias": "alias.finder",
     "autocast": "amp.autocast_mode",
+    "backends": "_dynamo.graphs",
     "command": "alias.command",
     "dispatch": "library.dispatch",
     "distributed": "distributed",

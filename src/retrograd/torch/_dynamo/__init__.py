@@ -1,6 +1,7 @@
 """Names of PyTorch's private module `torch._dynamo`, which captures functions, for programs.
 
-Nothing is captured here: what would steer that does nothing, and `config` keeps what is set.
+What would steer a capture does nothing, and `config` keeps what is set; `graphs` makes the graphs
+that a backend of the user's gets.
 """
 
 from __future__ import annotations
