@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import dtypes, modes, providers, pytree
 from ..compiler.door import Recent
 from ..engine.tensor import Tensor
+from ..engine.trace import users_level
 from ..engine.views import live_views
 from ..kernels.native import loops as in_c
 from ..modes import warn_once
@@ -163,7 +164,8 @@ class Compiled:
                 met[0] += 1
                 return bool(met[0] > LATER)
         about = self.variants[-1].guards.failing(args, kwargs, modes.state)
-        warn_once(TOO_MANY.format(name=self.name(), count=count, about=about))
+        text = TOO_MANY.format(name=self.name(), count=count, about=about)
+        warn_once(text, users_level() + 1)
         return False
 
     def resized(self, args: Any, kwargs: Any) -> bool:
