@@ -35,6 +35,12 @@ gemm(PyObject *module, PyObject *args)
 }
 
 static PyObject *
+product_of_steps(PyObject *module, PyObject *ignored)
+{
+    return PyLong_FromLong(0);
+}
+
+static PyObject *
 trsm(PyObject *module, PyObject *args)
 {
     Py_RETURN_FALSE;
@@ -249,12 +255,41 @@ add_bias(const Product *p, char *out, const char *bias, int64_t rows, int64_t co
     }
 }
 
+/* A matrix, and how BLAS is to read it. */
+typedef struct {
+    const char *data;
+    int order;
+    int64_t pitch;
+} Operand;
+
+/* out = a @ b of matrices of m x k and k x n elements of a type that BLAS knows. */
+static void
+multiply(int type, int64_t m, int64_t n, int64_t k, Operand a, Operand b, char *out, int64_t pitch)
+{
+    const double one[] = {1, 0}, none[] = {0, 0};
+    const float small_one[] = {1, 0}, small_none[] = {0, 0};
+    if (type == NPY_FLOAT) {
+        blas.real(ROW_MAJOR, a.order, b.order, m, n, k, 1, a.data, a.pitch, b.data, b.pitch, 0, out,
+                  pitch);
+    }
+    else if (type == NPY_DOUBLE) {
+        blas.wide(ROW_MAJOR, a.order, b.order, m, n, k, 1, a.data, a.pitch, b.data, b.pitch, 0, out,
+                  pitch);
+    }
+    else if (type == NPY_CFLOAT) {
+        blas.complex_real(ROW_MAJOR, a.order, b.order, m, n, k, small_one, a.data, a.pitch, b.data,
+                          b.pitch, small_none, out, pitch);
+    }
+    else {
+        blas.complex_wide(ROW_MAJOR, a.order, b.order, m, n, k, one, a.data, a.pitch, b.data,
+                          b.pitch, none, out, pitch);
+    }
+}
+
 static void
 multiply_pieces(void *context, int64_t begin, int64_t end)
 {
     const Product *p = context;
-    const double one[] = {1, 0}, none[] = {0, 0};
-    const float small_one[] = {1, 0}, small_none[] = {0, 0};
     for (int64_t u = begin; u < end; u++) {
         int64_t at = u % p->pieces * p->piece, number = u / p->pieces, left = number;
         const char *a = p->a.data, *b = p->b.data;
@@ -276,22 +311,8 @@ multiply_pieces(void *context, int64_t begin, int64_t end)
         a += i * p->item * (p->a.order == AS_IT_IS ? p->a.pitch : 1);
         b += j * p->item * (p->b.order == AS_IT_IS ? 1 : p->b.pitch);
         out += (i * p->n + j) * p->item;
-        if (p->type == NPY_FLOAT) {
-            blas.real(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, 1, a, p->a.pitch, b,
-                      p->b.pitch, 0, out, p->n);
-        }
-        else if (p->type == NPY_DOUBLE) {
-            blas.wide(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, 1, a, p->a.pitch, b,
-                      p->b.pitch, 0, out, p->n);
-        }
-        else if (p->type == NPY_CFLOAT) {
-            blas.complex_real(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, small_one, a,
-                              p->a.pitch, b, p->b.pitch, small_none, out, p->n);
-        }
-        else {
-            blas.complex_wide(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, one, a, p->a.pitch, b,
-                              p->b.pitch, none, out, p->n);
-        }
+        multiply(p->type, m, n, p->k, (Operand){a, p->a.order, p->a.pitch},
+                 (Operand){b, p->b.order, p->b.pitch}, out, p->n);
         if (p->bias != NULL) {
             add_bias(p, out, p->bias + j * p->item, m, n);
         }
@@ -353,6 +374,34 @@ gemm(PyObject *module, PyObject *args)
     leave_blas();
     Py_END_ALLOW_THREADS;
     Py_RETURN_TRUE;
+}
+
+/* A stack of products in the table of `run_steps`. After the places of the result and the operands it
+   has their type, m, n and k, how BLAS is to read the operands, the three pitches, the number of
+   products, and how many bytes these are apart in each part. */
+static int
+product_of_step(char **bases, const int64_t *places)
+{
+    const int64_t *facts = places + 6;
+    char *out = bases[places[0]] + places[1];
+    Operand a = {bases[places[2]] + places[3], (int)facts[4], facts[7]};
+    Operand b = {bases[places[4]] + places[5], (int)facts[5], facts[8]};
+    enter_blas();
+    for (int64_t i = 0; i < facts[9]; i++) {
+        multiply((int)facts[0], facts[1], facts[2], facts[3], a, b, out, facts[6]);
+        out += facts[10];
+        a.data += facts[11];
+        b.data += facts[12];
+    }
+    leave_blas();
+    return 0;
+}
+
+/* `product_of_steps()`: where that function is; 0 without BLAS. */
+static PyObject *
+product_of_steps(PyObject *module, PyObject *ignored)
+{
+    return PyLong_FromVoidPtr(blas.real == NULL ? NULL : (void *)(intptr_t)product_of_step);
 }
 
 /* `trsm(a, x, upper, unit)`: overwrite x by the solution of a @ solution = x, of one triangle of a, in

@@ -30,7 +30,7 @@ from .storages import Opaque, Part, Storage, Storages, like, owner_of, steps_of
 
 __all__ = ["Lowered", "Lowering", "Undrawn"]
 
-MOST = 1 << 13  # elements of an array that a loop writes or reads, multiplications of a product
+MOST = 1 << 13  # elements of an array that a loop writes or reads
 
 
 class Expansion(Recording):
@@ -284,9 +284,6 @@ class Lowering:
             made += primitive(each, arrays, local, inner.constants, self.world)
         if any(prod(part.shape) > MOST for loop in made for part in loop.parts):
             raise Opaque("large")
-        products = [loop for loop in made if loop.kind == "matmul"]
-        if any(prod(loop.out.shape) * loop.operands[0].shape[-1] > MOST for loop in products):
-            raise Opaque("a large product")
         if self.can and not all(map(self.can, made)):
             raise Opaque("no code for a loop")
         given_in = [local.part(copies[slot].array).storage for slot in given]
@@ -296,9 +293,12 @@ class Lowering:
 
 
 def results_of(found: Any, made: Any) -> list[int]:
-    """The slots of what an expansion gives, one for each that the call gives."""
+    """The slots of what an expansion gives, one for each that the call gives.
+
+    What it put into a list beyond that (`with_filled`), a small array's forward did not.
+    """
     if isinstance(made, tuple):
-        return [s for f, m in zip(found, made, strict=True) for s in results_of(f, m)]
+        return [s for f, m in zip(found, made, strict=False) for s in results_of(f, m)]
     if made is None:
         return []
     if isinstance(found, (np.ndarray, np.generic)):

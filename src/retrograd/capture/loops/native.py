@@ -27,6 +27,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,8 @@ from ...compiler.emission import LONG, POINTER, constant, parallel
 from ...compiler.emission import Loop as Innermost
 from ...compiler.mathematics import DTYPES, EMIT
 from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select
+from ...kernels.native import loops
+from ...kernels.native.products import has_blas
 from .primitives import Group, Loop, Number, broadcast, with_parts
 from .storages import Part
 
@@ -46,6 +49,8 @@ __all__ = ["Forms", "apart", "can", "layout", "may_fail"]
 BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 SOURCE = hashlib.blake2b(Path(__file__).read_bytes()).hexdigest()
+PRODUCT = 1 << 13  # multiplications that loops do; more are left to BLAS
+BY_ROWS, BY_COLUMNS = 111, 112  # as BLAS names them
 UNROLLED = 16  # terms of a sum in a product that are written out
 FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its own way, too
 
@@ -53,6 +58,8 @@ FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its 
 def can(loop: Loop) -> bool:
     """Whether there is code for a loop."""
     parts = [loop.out, *loop.operands]
+    if loop.kind == "matmul" and multiplications(loop) > PRODUCT:
+        return by_blas(joined(loop)) is not None
     if loop.kind == "call" or any(p.dtype.char not in KNOWN or not p.dtype.isnative for p in parts):
         return False
     if loop.kind == "scatter" and loop.function not in ("copy", "along"):
@@ -61,6 +68,40 @@ def can(loop: Loop) -> bool:
         return True
     takes = DTYPES.get(loop.function, "")
     return loop.function in EMIT and all(d.char in takes for d in loop.dtypes[:-1])
+
+
+def multiplications(loop: Loop) -> int:
+    """How many there are in a product of matrices, or in a stack of them."""
+    return prod(loop.out.shape) * int(loop.operands[0].shape[-1])
+
+
+def by_blas(loop: Loop) -> list[int] | None:
+    """What `product_of_step` in C is told of a product beside places; None where BLAS cannot."""
+    out, (x, y) = loop.out, loop.operands
+    *stack, m, n = out.shape
+    k = x.shape[-1]
+    if len(stack) > 1 or loop.function != "matmul" or not has_blas():
+        return None
+    to, left, right = map(read_order, (out, x, y))
+    if to is None or left is None or right is None or to[0] != BY_ROWS:
+        return None
+    apart = [part.strides[0] for part in (out, x, y)] if stack else [0, 0, 0]
+    kinds, pitches = (left[0], right[0]), (to[1], left[1], right[1])
+    return [out.dtype.num, m, n, k, *kinds, *pitches, *(stack or [1]), *apart]
+
+
+def read_order(part: Part) -> tuple[int, int] | None:
+    """How BLAS is to read a matrix, and how many elements its rows or columns are apart."""
+    (rows, columns), item = part.shape[-2:], part.dtype.itemsize
+    down, right = part.strides[-2:]
+    if down % item or right % item or part.dtype.char not in "fdFD":
+        return None
+    down, right = down // item, right // item
+    if (right == 1 or columns == 1) and (down >= columns or rows == 1):
+        return BY_ROWS, max(down, columns)
+    if (down == 1 or rows == 1) and (right >= rows or columns == 1):
+        return BY_COLUMNS, max(right, rows)
+    return None
 
 
 def may_fail(loop: Loop) -> bool:
@@ -129,6 +170,8 @@ class Forms:
 
     def found(self, item: Any) -> tuple[int, list[int]]:
         """Where the function of a kind of loop is, and what the table gives it beside parts."""
+        if item.kind == "matmul" and multiplications(item) > PRODUCT:
+            return loops.product_of_steps(), by_blas(item) or []
         values: list[Any] = []
         kind = with_values(item, values.append)
         older, newer = self.older.get(kind, []), self.newer.setdefault(kind, [])
