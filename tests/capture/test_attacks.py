@@ -1208,3 +1208,14 @@ def test_a_recording_lets_go_of_what_was_written():
         assert memory() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 2, 2)])
+def test_a_diagonal_is_filled_in_each_call(shape):
+    compiled = rg.compile(lambda x: (x * 2).fill_diagonal_(5.0, wrap=True))
+    for k in range(3):
+        x = rg.full(shape, float(k))
+        found, expected = compiled(x), (x * 2).fill_diagonal_(5.0, wrap=True)
+        assert found.tolist() == expected.tolist()
+        assert found._version == expected._version == 1
+    assert not compiled.compiled.reasons

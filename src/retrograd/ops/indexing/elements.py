@@ -9,6 +9,7 @@ import numpy as np
 
 from ...engine.inplace import in_place, write
 from ...engine.tensor import Tensor, has_history, method, new_tensor
+from ...kernels.allocation import has_memory, table
 
 __all__: list[str] = []
 
@@ -85,6 +86,8 @@ def fill_diagonal(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     else:
         count = np.arange(min(shape))
         places[(count,) * len(shape)] = True
+    if has_memory(input._array):
+        places = table(input._array, places)
     return input.masked_fill(new_tensor(places), fill_value)
 
 
