@@ -46,6 +46,16 @@ def test_rows_are_those_of_the_program() -> None:
 
 
 @needs_native
+def test_memory_between_normalisations_is_given_back_within_one_part() -> None:
+    nn = rg.nn
+    layers = [nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8)) for _ in range(6)]
+    model = nn.Sequential(*layers).requires_grad_(False)  # what is counted is the running state
+    text = capture.explain(model, rg.ones(8, 8, 32, 32)).text
+    assert text.count("def part") == 2  # up to the first count, and the rest
+    assert text.count("del v") > 10
+
+
+@needs_native
 def test_functions_stand_in_the_order_in_which_they_run() -> None:
     weight = rg.ones(3, requires_grad=True)
     optimizer = rg.optim.SGD([weight], lr=0.5)

@@ -26,7 +26,7 @@ from .explaining import Listing, Row, Rows, of_run, of_step
 from .history import Captured
 from .loops.lowering import Lowered, Lowering, Undrawn
 from .past import Past, is_shown_by
-from .recording import Formulas, Recording, add_gradient
+from .recording import Formulas, Recording, add_gradient, count_write
 from .steps import Call, Effect, Result, Root, Slot, Step, Truth, leaves, places_in
 
 PLACES = (Slot, Root, Result)  # what stands for something else among arguments
@@ -407,12 +407,24 @@ class Writer:
             self.order = [*order, late, *[s for s in self.order if s not in first]]
 
     def parts(self) -> list[list[Any]]:
-        """The steps in runs of arithmetic, and effects one by one."""
+        """The steps in runs of arithmetic, and effects one by one.
+
+        Writes are counted before the run that they are in, once something was done that must not be
+        done twice: memory that parts hand on is given back late.
+        """
+        first = min(self.recording.lasting, default=None)
         parts: list[list[Any]] = []
+        began = early = False
         for step in self.order:
-            if isinstance(step, Effect) or not parts or isinstance(parts[-1][0], Effect):
+            arithmetic = bool(parts) and not isinstance(parts[-1][0], Effect)
+            if early and arithmetic and getattr(step, "function", None) is count_write:
+                parts.insert(-1, [step])
+                continue
+            if not arithmetic or isinstance(step, Effect):
                 parts.append([])
+                early = began
             parts[-1].append(step)
+            began = began or (first is not None and step is self.recording.steps[first])
         return parts
 
     # -- the backward pass of results --------------------------------------------------------------
