@@ -216,10 +216,15 @@ def test_a_branch_on_a_value_goes_both_ways():
             return x * 2
         return x - 1
 
-    for x in (x_of(1.0, 2.0), x_of(-1.0, 0.0), x_of(0.0, 4.0), x_of(3.0, 0.0)):
+    for x in 3 * (x_of(1.0, 2.0), x_of(-1.0, 0.0), x_of(0.0, 4.0), x_of(3.0, 0.0)):
         expected = x * 2 if x.sum() > 1 and x[0] != 0 else x - 1
         assert step(x).tolist() == expected.tolist()
-    assert len(step.compiled.variants) == 1
+    assert len(step.compiled.variants) == 3
+    assert {v.listing.ways for v in step.compiled.variants} == {
+        (True, True),
+        (True, False),
+        (False,),
+    }
 
 
 def test_a_value_is_that_of_its_moment():

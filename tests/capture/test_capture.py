@@ -358,6 +358,73 @@ def test_a_branch_on_a_value_goes_both_ways():
 
     for value in (1.0, 1.0, -1.0, 1.0, -1.0):
         assert turned(rg.tensor([value])).item() == (2.0 if value > 0 else -2.0)
+    assert kinds(turned) == 2
+    assert "branches on values go these ways: False" in capture.explain(turned).text
+
+
+def test_each_way_of_branches_in_training_is_recorded_once():
+    def made():
+        rg.manual_seed(0)
+        layer = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.BatchNorm1d(4))
+        optimizer = rg.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x):
+            optimizer.zero_grad()
+            if x.sum() > 0:
+                x = x * 2
+            loss = (layer(x) - x).square().mean()
+            if x[0, 0] > 0:
+                loss = loss.sqrt()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, layer
+
+    (eager, first), (step, second) = made(), made()
+    compiled = rg.compile(step)
+    for number in range(16):
+        x = rg.randn(8, 4)
+        found = []
+        for function, layer in ((eager, first), (compiled, second)):
+            rg.manual_seed(number)
+            loss = function(x)
+            found.append([loss, rg.rand(2), *layer.parameters(), *layer.buffers(),
+                          *[p.grad for p in layer.parameters()]])  # fmt: skip
+        for a, b in zip(*found, strict=True):
+            compared(b, a, exact=False)
+    assert kinds(compiled) == 4
+    assert not compiled.compiled.reasons
+
+
+def test_ways_of_branches_are_recorded_as_often_as_other_kinds():
+    @rg.compile
+    def halved(x):
+        count = 0
+        while x > 1:
+            x, count = x / 2, count + 1
+        return x * 1, count
+
+    for power in [*range(12), 3, 11, 0]:
+        found, count = halved(rg.tensor(2.0**power))
+        assert (found.item(), count) == (1.0, power)
+    assert kinds(halved) == 8
+
+
+def test_a_branch_that_leads_to_an_error_leads_to_it_in_each_call():
+    @rg.compile
+    def checked(x):
+        if x.sum() < 0:
+            raise ValueError("negative")
+        return x * 2
+
+    for value in (1.0, -1.0, 2.0, -2.0):
+        if value > 0:
+            assert checked(rg.tensor([value])).item() == 2 * value
+        else:
+            with pytest.raises(ValueError, match="negative"):
+                checked(rg.tensor([value]))
+    assert kinds(checked) == 1
 
 
 def test_exceptions_are_those_of_the_function_and_end_a_recording():

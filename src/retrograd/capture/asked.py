@@ -4,8 +4,8 @@ NOTE [Asked values]
 1. In the first run such a value is a number or a text of Python's. Its class says which step of the
    recording gave it: a replay asks again. Arithmetic with it, `round`, `math.sqrt` and f-strings
    give other values of this kind.
-2. A comparison is noted, and so is a test of truth. Where a replay finds another answer, the
-   function itself runs.
+2. A comparison is noted, and so is a test of truth. Where a replay finds another answer, another
+   recording is gone on with, or made: `Compiled.turned`.
 3. The value may be returned, printed, logged, or appended to a list. Any other use ends the
    recording, because a replay would go on with the value of the first run.
 """
@@ -14,25 +14,29 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Asked", "Bail", "agree", "asked", "check", "holds", "mentions", "unasked"]
+__all__ = ["Asked", "Bail", "Turned", "agree", "asked", "holds", "mentions", "turn", "unasked"]
 
 
 TREES = (list, tuple, dict, slice)
 
 
 class Bail(Exception):  # noqa: N818 (no error)
-    """A value is another one than in the recording, or an error was raised; nothing is done yet."""
+    """A shape is another one than in the recording, or an error was raised; nothing is done yet."""
 
 
-def check(truth: Any, value: bool) -> None:
-    """Raise Bail unless a truth is that of the recording."""
+class Turned(Bail):
+    """The branch with this number goes another way than in the recording; nothing is done yet."""
+
+
+def turn(truth: Any, value: bool, place: int) -> None:
+    """Raise Turned unless a truth is that of the recording."""
     if bool(truth) is not value:
-        raise Bail
+        raise Turned(place)
 
 
-def agree(function: Any, args: Any, value: bool) -> None:
-    """Raise Bail unless a function of values is as true as in the recording."""
-    check(function(*args), value)
+def agree(function: Any, args: Any, value: bool, place: int) -> None:
+    """Raise Turned unless a function of values is as true as in the recording."""
+    turn(function(*args), value, place)
 
 
 class Asked:

@@ -18,7 +18,7 @@ from ..engine.views import live_views
 from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..quiet import calm
-from .asked import Bail, unasked
+from .asked import Bail, Turned, unasked
 from .explaining import Listing, Rows
 from .guards import Guards
 from .loops.storages import bounds
@@ -110,12 +110,36 @@ class Compiled:
             if variant.check(args, kwargs, state):
                 try:
                     return variant.replay(args, kwargs)
+                except Turned as turned:
+                    return self.turned(variant, turned.args[0], args, kwargs)
                 except Bail:
                     break
         else:
             if may_record(state) and self.wants_more(args, kwargs):
                 return self.record(args, kwargs)
         return self.function(*args, **kwargs)
+
+    def turned(self, variant: Variant, place: int, args: Any, kwargs: Any) -> Any:
+        """What the function gives where its branch at a place goes another way than in a recording.
+
+        That is another recording, which has gone the same way up to there, or is made now.
+        """
+        ways = (*variant.listing.ways[:place], not variant.listing.ways[place])
+        for other in self.variants:
+            if other.listing.ways[: place + 1] == ways and other.check(args, kwargs, modes.state):
+                try:
+                    found = other.replay(args, kwargs)
+                except Turned as turned:
+                    return self.turned(other, turned.args[0], args, kwargs)
+                except Bail:
+                    return self.function(*args, **kwargs)
+                self.variants = [other, *[v for v in self.variants if v is not other]]
+                return found
+        most = MOST if self.most is None else self.most
+        fixed = setting.stance.endswith("on_recompile") or len(self.reasons) >= TRIES
+        if fixed or len(self.variants) >= most or not may_record(modes.state):
+            return self.function(*args, **kwargs)
+        return self.record(args, kwargs)
 
     def goes_on(self, args: Any, kwargs: Any) -> bool:
         """Whether a call is replayed or recorded in the present stance, which may be an error."""

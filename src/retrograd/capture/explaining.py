@@ -49,11 +49,13 @@ class Rows(Counter[Row]):
 
 
 class Listing(NamedTuple):
-    """A program: the rows of what was recorded, and of what runs for it; and its text."""
+    """A program: the rows of what was recorded, and of what runs for it; its text; and the ways
+    that branches on values go in it."""
 
     before: Rows
     after: Rows
     text: str
+    ways: tuple[bool, ...]
 
 
 def of_item(item: Any) -> Row:
@@ -116,6 +118,9 @@ def picture(name: str, reasons: list[str], recordings: list[tuple[str, Listing]]
     top = 16 + LINE * len(lines)
     for number, (about, listing) in enumerate(recordings, 1):
         lines += [f"\nrecording {number}, replayed while these are as they were: {about}"]
+        if listing.ways:
+            ways = ", ".join(map(str, listing.ways))
+            lines.append(f"and branches on values go these ways: {ways}")
         columns = [("recorded", listing.before), ("runs", listing.after)]
         largest = max([1, *[w for _, rows in columns for w in rows.weights().values()]])
         for i, (title, rows) in enumerate(columns):

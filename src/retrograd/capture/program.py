@@ -21,7 +21,7 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .asked import Asked, Bail, check, holds
+from .asked import Asked, Bail, Turned, agree, holds, turn
 from .explaining import Listing, Row, Rows, of_run, of_step
 from .history import Captured
 from .loops.lowering import Lowered, Lowering, Undrawn
@@ -80,6 +80,17 @@ def program(
     return names["replay"], writer.listing(text, timed), writer.kinds
 
 
+def is_branch(step: Any) -> bool:
+    """Whether a step is a branch on a value."""
+    return isinstance(step, Truth) or getattr(step, "function", None) is agree
+
+
+def check(shapes: bool) -> None:
+    """Raise Bail unless shapes that depend on values are those of the recording."""
+    if not shapes:
+        raise Bail
+
+
 class Partial(Exception):  # noqa: N818 (no error)
     """What is needed later is a part of memory, which these steps do not make natively."""
 
@@ -120,10 +131,11 @@ class Writer:
         backward = sum(len(past.steps) for past in pasts)
         self.forward = recording.steps[: len(recording.steps) - backward]
         self.order = self.forward  # in which they are done
+        self.branches: list[Any] = []  # on values, in that order
         self.names: dict[str, Any] = {
-            "Bail": Bail, "add": accumulation.add_to_leaf, "asarray": np.asarray, "calm": CALM.copy,
-            "check": check, "new_tensor": new_tensor, "versioned": versioned, "walk": walk,
-            "with_history": with_history,
+            "Bail": Bail, "Turned": Turned, "add": accumulation.add_to_leaf, "asarray": np.asarray,
+            "calm": CALM.copy, "check": check, "new_tensor": new_tensor, "turn": turn,
+            "versioned": versioned, "walk": walk, "with_history": with_history,
         }  # fmt: skip
         self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
         self.returned: set[int] = set()  # slots
@@ -174,6 +186,7 @@ class Writer:
         recording = self.recording
         returned = self.output(result)
         self.hoist()
+        self.branches = [s for s in self.order if is_branch(s)]
         parts = self.parts()
         needed = set(self.returned)  # slots, of what comes later
         functions: list[str] = []
@@ -218,7 +231,9 @@ class Writer:
                 head.append(f"v{slot} = r{number}._array")
         before = [*head, *lines[: len(lines) - late]]
         main = ["try:", *[f"    {line}" for line in before]] if before else []
-        main += ["except Exception as error:", "    raise Bail from error"] if before else []
+        if before:
+            main += ["except Turned:", "    raise", "except Exception as error:"]
+            main.append("    raise Bail from error")
         main += [*lines[len(lines) - late :], f"return {returned}"]
         return "\n".join([*functions, "def replay(args, kwargs):", *[f"    {m}" for m in main]])
 
@@ -536,7 +551,8 @@ class Writer:
         for line in text.splitlines():
             found, source = self.rows.get(line.strip(), ((), None))
             after += zip(found, times(source), strict=False)
-        return Listing(Rows(before), Rows(after), text)
+        ways = tuple([s.value if isinstance(s, Truth) else s.args[-1] for s in self.branches])
+        return Listing(Rows(before), Rows(after), text, ways)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -574,7 +590,7 @@ class Writer:
     def step(self, step: Any) -> str:
         """The line for a step of arithmetic."""
         if isinstance(step, Truth):
-            return f"check(v{step.slot}, {step.value})"
+            return f"turn(v{step.slot}, {step.value}, {self.branches.index(step)})"
         target = self.target(step.made)
         scalars = self.recording.scalars.intersection(step.gives)
         after = "".join([f"; v{s} = asarray(v{s})" for s in sorted(scalars)])
@@ -584,7 +600,7 @@ class Writer:
             if any(lasting <= number for lasting in self.recording.lasting):
                 raise Unclear("a shape that may depend on values follows what cannot be undone")
             shapes = [f"v{s}.shape == {self.recording.arrays[s].shape!r}" for s in made]
-            after += f"; check({' and '.join(shapes)}, True)"
+            after += f"; check({' and '.join(shapes)})"
         return (self.called(step) if target == "_" else f"{target} = {self.called(step)}") + after
 
     def is_static(self, step: Call) -> bool:
@@ -639,6 +655,8 @@ class Writer:
         recording = self.recording
         places = [p for k, p in recording.objects.values() if k == number]
         lines = [f"t{number} = {self.called(step)}"]
+        if step.function is agree:
+            lines = [f"{self.called(step)[:-1]}, {self.branches.index(step)})"]
         self.rows[lines[0]] = [of_step(step, recording.arrays, "effect")], step
         if not places:
             return lines

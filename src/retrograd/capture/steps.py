@@ -46,7 +46,7 @@ class Call(Step):
 
 @dataclass(eq=False)
 class Truth(Step):
-    """A branch on a value: a replay in which it is another one goes back to the eager function."""
+    """A branch on a value: a replay in which it is another one ends here."""
 
     slot: Slot
     value: bool

@@ -6,7 +6,7 @@ NOTE [TracedArray arrays]
    `kernels.allocation`) is computed by NumPy on the arrays held, and noted.
 2. Where Python asks for a value, a number or a plain array, it gets it, and the recording ends
    there (`Recording.stop`): no value of the first run gets into a program unseen. The truth of one
-   is noted, and a replay in which it is another one goes back to the eager function.
+   is noted, and a replay in which it is another one ends there.
 3. A traced array is gone after the recording: `Recording.settle` puts what it holds in its place.
 """
 
