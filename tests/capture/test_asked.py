@@ -114,10 +114,6 @@ def test_values_are_asked_for_in_each_call(step):
     assert len(compiled.compiled.variants) == 1
 
 
-def scaled(x):
-    return x * x.sum().item()
-
-
 def clamped(x):
     return x.clamp(max=x[0].item())
 
@@ -146,19 +142,9 @@ def method(x):
     return x.sum().item().is_integer()
 
 
-def tensor_on_the_left(x):
-    return x > x[0].item()
-
-
 def written(x):
     y = x.clone()
     y[0] = x[1].item()
-    return y
-
-
-def added(x):
-    y = x.clone()
-    y += x[1].item()
     return y
 
 
@@ -178,8 +164,20 @@ def chained(x):
     return 0 < x[0].item() < 2
 
 
-USES = (scaled, clamped, indexed, listed, ranged, as_key, typed, method, tensor_on_the_left,
-        written, added, sorted_by_value, chained, accumulated, mapped)  # fmt: skip
+def power(x):
+    return x ** x[0].item()
+
+
+def integers(x):
+    return x.int() * int(x[0])
+
+
+def half(x):
+    return x.half() - x[0].item()
+
+
+USES = (clamped, indexed, listed, ranged, as_key, typed, method, written, sorted_by_value, chained,
+        accumulated, mapped, power, integers, half)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", USES, ids=lambda step: step.__name__)
@@ -188,6 +186,79 @@ def test_other_uses_run_as_they_are(step):
     for x in (x_of(0.25, 3.0), x_of(4.0, 3.0), x_of(-1.0, 2.0)):
         assert repr(compiled(x)) == repr(step(x))
     assert len(compiled.compiled.reasons) == 3
+
+
+WEIGHT = rg.tensor([2.0, -1.0], requires_grad=True)
+
+
+def scaled(x):
+    return 2.0 * x * x.sum().item() + x * 2.0
+
+
+def on_the_left(x):
+    return (x.sum().item() - x) / (1 + int(x.argmax()) / 2) / x[1].item()
+
+
+def of_complex(x):
+    return x * 1j * complex(x[0].item(), 1.0) - x[1].item()
+
+
+def in_place(x):
+    y = x.clone()
+    y += x[1].item()
+    y *= y[0].item()  # that of this moment
+    return y
+
+
+def compared(x):
+    first = x[0].item()
+    return rg.stack([x > first, x >= first, first == x, x != first, x < first * 2])
+
+
+def differentiated(x):
+    return (WEIGHT * x.sum().item()).sum()
+
+
+OPERANDS = (scaled, on_the_left, of_complex, in_place, compared, differentiated)
+
+
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float64])
+@pytest.mark.parametrize("step", OPERANDS, ids=lambda step: step.__name__)
+def test_values_are_operands_beside_tensors_in_each_call(step, dtype):
+    compiled = rg.compile(step, fullgraph=True)
+    for x in (x_of(0.25, 3.0), x_of(2.0, 0.0), x_of(-1.0, 0.5)):  # 2.0 is a constant, too
+        x = x.to(dtype)
+        found, expected = compiled(x), step(x)
+        assert (found.dtype, found._version) == (expected.dtype, expected._version)
+        rg.testing.assert_close(found, expected, rtol=1e-15, atol=0.0, equal_nan=True)
+        if found.requires_grad:
+            grads = [rg.autograd.grad(y, WEIGHT)[0].tolist() for y in (found, expected)]
+            assert grads[0] == grads[1]
+    assert len(compiled.compiled.variants) == 1
+
+
+def test_a_loss_that_is_asked_for_scales_gradients_in_each_call():
+    def made():
+        w = rg.ones(3, requires_grad=True)
+        optimizer = rg.optim.SGD([w], lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (w * x).square().mean()
+            (loss / (1 + loss.item())).backward()
+            optimizer.step()
+            return loss.item()
+
+        return step, w
+
+    (eager, first), (step, second) = made(), made()
+    compiled = rg.compile(step, fullgraph=True)
+    for _ in range(6):
+        x = rg.randn(3)
+        assert compiled(x) == pytest.approx(eager(x), rel=1e-6)
+        rg.testing.assert_close(second, first, rtol=1e-6, atol=1e-7)
+        assert second._version == first._version
+    assert len(compiled.compiled.variants) == 1
 
 
 class Scale(rg.autograd.Function):

@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import modes
+from .. import dtypes, modes
 from ..engine.backward import accumulation
 from ..engine.backward.fitting import fit
 from ..engine.graph import LEAF, tick
 from ..engine.namespaces import arrays, reals
 from ..engine.record import is_number
 from ..engine.saved import OnTensors, PackedValues, raw
-from ..engine.tensor import Tensor, wrote
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..engine.transforms.watch import Watcher
 from ..engine.views import live_views
 from ..kernels.allocation import StandIn
@@ -622,6 +622,11 @@ def add_gradient(leaf: Tensor, g: Any) -> Tensor:
     """Add an array to the gradient of a leaf: what a backward pass does in the end."""
     accumulation.add_to_leaf(leaf._node, g, True)
     return leaf._gradient  # type: ignore[return-value]
+
+
+def number_beside(value: Any, like: Any) -> Tensor:
+    """A number as the tensor that arithmetic makes of it, in memory that no other number has."""
+    return new_tensor(dtypes.operand_array(value, like).copy())
 
 
 def count_write(tensor: Tensor) -> None:

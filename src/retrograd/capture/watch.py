@@ -29,7 +29,7 @@ from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer
 from .asked import Asked, holds, mentions, unasked
 from .guards import MISSING, PARTS, Guards
-from .recording import Recording
+from .recording import Recording, number_beside
 from .rewriting import PACKAGE, Unclear, rewritten
 from .traced import TracedArray
 
@@ -79,6 +79,8 @@ MATHEMATICS = {"math", "cmath"}
 LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
             "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
+BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv", "lt", "le", "gt", "ge",
+          "eq", "ne"}  # fmt: skip
 TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
         "named_modules", "named_children"}  # fmt: skip
 
@@ -433,8 +435,19 @@ class Watch:
         if mentions((a, b)):
             if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
                 return self.recording.derived(function, (a, b), {})
+            if name in BESIDE:
+                a, b = self.operand(a, b), self.operand(b, a)
             a, b = self.plain(a), self.plain(b)
         return self.run(function, a, b)
+
+    def operand(self, value: Any, other: Any) -> Any:
+        """A value that was asked for as an operand beside a tensor, whose dtype it leaves alone."""
+        if isinstance(value, (int, float, complex)) and isinstance(value, Asked):
+            like = other._array.dtype if isinstance(other, Tensor) else None
+            wide = like is not None and like.kind in "fc" and like.itemsize > 2  # noqa: PLR2004
+            if wide and (like.kind == "c" or not isinstance(value, complex)):
+                return self.recording.again(number_beside, (value, like), {}, lasting=False)
+        return value
 
     def unary(self, name: str, a: Any) -> Any:
         """What an operator of one operand gives."""
