@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 
@@ -153,3 +154,94 @@ def test_a_second_step_before_update_is_an_error_in_a_compiled_step_too():
         step(rg.ones(3))
     scaler.update()
     step(rg.ones(3))
+
+
+def cast_training(cast):
+    """A step of training in which `cast(model)` gives what is computed in mixed precision."""
+    rg.manual_seed(0)
+    model = rg.nn.Sequential(rg.nn.Linear(4, 8), rg.nn.Tanh(), rg.nn.Linear(8, 3))
+    optimizer = rg.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scaler = rg.amp.GradScaler("cpu", 8.0)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = rg.nn.functional.cross_entropy(cast(model, x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    return model, step
+
+
+REGION = rg.amp.autocast("cpu")
+
+
+def in_a_region(model, x):
+    with rg.amp.autocast("cpu", dtype=rg.bfloat16):
+        return model(x)
+
+
+def in_regions_within_each_other(model, x):
+    with rg.autocast("cpu", dtype=rg.float16), contextlib.nullcontext():
+        first = model(x)
+        with rg.autocast("cpu", enabled=False):
+            assert not rg.is_autocast_enabled("cpu")
+            return first + model(x)
+
+
+def in_a_region_from_outside(model, x):
+    with REGION:
+        return model(x) + model(2 * x)  # whose weights are cast once
+
+
+@rg.autocast("cpu")
+def in_a_function(model, x):
+    return model(x)
+
+
+@pytest.mark.parametrize("cast", [in_a_region, in_regions_within_each_other,
+                                  in_a_region_from_outside, in_a_function])  # fmt: skip
+def test_mixed_precision_within_a_step_is_captured(cast):
+    (one, eager), (other, step) = (cast_training(cast) for _ in range(2))
+    step = rg.compile(step, fullgraph=True)
+    for _ in range(4):
+        x, y = rg.randn(5, 4), rg.randint(0, 3, (5,))
+        found, expected = step(x, y), eager(x, y)
+        assert found.dtype == expected.dtype
+        rg.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+        for p, q in zip(other.parameters(), one.parameters(), strict=True):
+            rg.testing.assert_close(p, q, rtol=1e-5, atol=1e-6)
+            assert p._version == q._version
+    assert len(step.compiled.variants) == 1
+
+
+def test_the_dtype_that_a_region_takes_from_the_thread_is_read_in_each_call():
+    @rg.compile
+    def product(x):
+        with rg.amp.autocast("cpu"):
+            return (x @ x) * 1, (x * 2).exp()
+
+    try:
+        for dtype in (rg.bfloat16, rg.bfloat16, rg.float16, rg.bfloat16):
+            rg.set_autocast_dtype("cpu", dtype)
+            assert [t.dtype for t in product(rg.ones(2, 2))] == [dtype, rg.float32]
+        with rg.amp.autocast("cpu", dtype=rg.float16):  # around it, nothing is captured
+            assert product(rg.ones(2, 2))[0].dtype == rg.float16
+    finally:
+        rg.set_autocast_dtype("cpu", rg.bfloat16)
+    assert len(product.compiled.variants) == 2
+
+
+def test_a_region_from_outside_that_changes_is_read_anew():
+    region = rg.amp.autocast("cpu")
+
+    @rg.compile
+    def product(x):
+        with region:
+            return (x @ x) * 1, x.exp()
+
+    for dtype in (rg.bfloat16, rg.float16):
+        region.fast_dtype = dtype
+        for _ in range(2):
+            assert product(rg.ones(2, 2))[0].dtype == dtype

@@ -8,8 +8,8 @@ NOTE [Asked values]
    recording is gone on with, or made: `Compiled.turned`.
 3. The value may be returned, printed, logged, or appended to a list. Any other use ends the
    recording, because a replay would go on with the value of the first run. But beside a tensor of
-   floating or complex dtype, `+`, `-`, `*`, `/` and comparisons take it as a tensor without dimensions, which
-   each replay makes (`recording.number_beside`).
+   floating or complex dtype, `+`, `-`, `*`, `/` and comparisons take it as a tensor without
+   dimensions, which each replay makes (`recording.number_beside`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ again, and ends the recording at whatever it does not know.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import logging
 import operator
@@ -68,10 +69,12 @@ ITERABLE: Any = (
 WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
 OF_MEMORY = {"numpy", "data_ptr", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
-CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled)
+CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled,
+            contextlib.nullcontext)  # fmt: skip
 FIXED = {"zeros", "ones", "full", "empty", "arange", "eye", "linspace", "logspace", "tensor",
          "as_tensor", "scalar_tensor", "zeros_like", "ones_like"}  # fmt: skip
-OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling"}  # guarded for all
+OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling", "is_autocast_enabled",
+            "is_autocast_cpu_enabled"}  # guarded for all # fmt: skip
 PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
@@ -417,8 +420,10 @@ class Watch:
 
     def within(self, context: Any) -> Any:
         """A context that is entered."""
-        if type(context) not in CONTEXTS:
+        if not is_context(type(context)):
             self.stop(f"the context {type(context).__name__} is entered")
+        elif id(context) in self.outer and hasattr(context, "__dict__"):
+            self.guards.parts(context, vars(context), f"a {type(context).__name__}")
         return context
 
     def caught(self) -> None:
@@ -555,7 +560,9 @@ class Watch:
             return self.run(function, *args, **options)
         if kind is types.MethodType or kind is types.FunctionType:
             return self.enter_function(function, args, options)
-        if kind is type and issubclass(function, BaseException):
+        if isinstance(function, type) and issubclass(
+            function, (BaseException, contextlib.nullcontext)
+        ):
             return self.run(function, *args, **options)
         if type(owner) in BUILT_IN or type(owner) is bytearray:
             outer = type(owner) in MUTABLE and id(owner) in self.outer
@@ -688,7 +695,11 @@ class Watch:
 
     def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
         """What a function of this package gives."""
-        if isinstance(function, type) and issubclass(function, CONTEXTS):
+        if isinstance(function, type) and is_context(function):
+            read = getattr(function, "_in_compiled_steps", {}).get("__enter__")
+            if read is not None and id(read) not in self.outer:  # before any is entered
+                self.outer[id(read)] = read
+                self.guards.same(f"{self.guards.name(read)}()", read(), read.__name__)
             return self.run(function, *args, **options)
         name = getattr(function, "__name__", "")
         if name == "item" and is_number(owner):
@@ -819,6 +830,11 @@ class Watch:
         self.recording.stop(
             f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
         )
+
+
+def is_context(kind: type) -> bool:
+    """Whether contexts of a class change nothing but how arithmetic is done within them."""
+    return kind in CONTEXTS or "__enter__" in getattr(kind, "_in_compiled_steps", {})
 
 
 def is_number(value: Any) -> bool:

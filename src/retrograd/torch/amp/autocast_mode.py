@@ -20,7 +20,7 @@ import functools
 import threading
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ... import dtypes, modes
 from ...engine import overriding
@@ -187,6 +187,11 @@ def arrange(enabled: bool) -> None:
         overriding.count_mode(-1)
 
 
+def autocast_settings() -> tuple[Any, bool]:
+    """What a region takes from the thread: the dtype, and whether casts of weights are kept."""
+    return get_autocast_cpu_dtype(), state.caching
+
+
 class autocast:  # noqa: N801 (PyTorch's name)
     """A context or decorator in which ops run in mixed precision: NOTE [Who is cast].
 
@@ -203,6 +208,9 @@ class autocast:  # noqa: N801 (PyTorch's name)
     >>> y.sum().backward(); w.grad.dtype
     retrograd.float32
     """
+
+    # a compiled step may enter it, if what this reads is as it was: `capture.watch`
+    _in_compiled_steps: ClassVar = {"__enter__": autocast_settings}
 
     def __init__(
         self,
