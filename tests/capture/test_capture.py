@@ -469,8 +469,91 @@ def test_generators_recursion_and_nested_functions():
 
     for _ in range(3):
         assert total(rg.ones(1)).item() == 3.0
+        assert kinds(total) == 1
         assert factorial(rg.ones(1), 4).item() == 24.0
         assert doubled(rg.ones(1)).item() == 3.0
+
+
+CLOSED: list[int] = []
+
+
+def scales(x, count):
+    for i in range(count):
+        yield x * i
+    yield x * SCALE
+
+
+def nested(x):
+    yield from scales(x, 2)
+    assert (yield x.sum()) is None
+    yield x * 3
+
+
+def endless(x):
+    while True:
+        x = x * 2
+        yield x
+
+
+def closed(x):
+    try:
+        with rg.enable_grad():
+            yield x * 2
+        yield x * 4
+    finally:
+        CLOSED.append(1)
+
+
+def first_of_many(x):
+    for i, y in enumerate(endless(x)):
+        if i == 3:
+            return y
+
+
+def in_order(x):
+    parts = scales(x, 3)
+    return next(parts) + next(parts)
+
+
+def with_a_mode(x):
+    parts = closed(x)
+    return next(parts) + x * 2
+
+
+def added_up(x):
+    return sum(scales(x, 3)) + sum(v * 2 for v in (y + 1 for y in closed(x)))
+
+
+def joined(x):
+    return rg.cat([part.reshape(-1) for part in nested(x)])
+
+
+GENERATING = (first_of_many, in_order, with_a_mode, added_up, joined)
+
+
+@pytest.mark.parametrize("step", GENERATING)
+def test_generator_functions_are_rewritten(step, monkeypatch):
+    compiled = rg.compile(step, fullgraph=True)
+    CLOSED.clear()
+    for number in range(4):
+        if number == 2:
+            monkeypatch.setitem(globals(), "SCALE", 5.0)
+        x = rg.randn(3, dtype=rg.float64, requires_grad=True)
+        grads = []
+        for function in (step, compiled):
+            x.grad = None
+            function(x).sum().backward()
+            grads.append(x.grad)
+        rg.testing.assert_close(*grads, rtol=1e-12, atol=0.0)
+        assert len(CLOSED) in (0, 2 * number + 2)
+    assert kinds(compiled) <= 2
+
+
+def test_a_step_that_is_a_generator_runs_as_it_is():
+    compiled = rg.compile(scales)
+    for x in (rg.ones(1), rg.ones(1)):
+        assert [t.item() for t in compiled(x, 1)] == [0.0, SCALE]
+    assert reason(compiled) == "a generator is returned"
 
 
 def test_what_a_call_returned_is_not_written_by_the_next():
@@ -600,7 +683,7 @@ def test_what_many_recordings_have_alike_is_built_once(monkeypatch):
 def test_fullgraph_raises_with_the_reason():
     @rg.compile(fullgraph=True)
     def asked(x):
-        return x * x.item()
+        return x ** x.item()
 
     with pytest.raises(RuntimeError, match=r"fullgraph=True.*item"):
         asked(rg.ones(1))

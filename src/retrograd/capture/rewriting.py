@@ -30,8 +30,8 @@ FRAMES = {"dir", "eval", "exec", "globals", "locals", "vars"}  # which ask for t
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 UNCLEAR = {
     ast.AsyncFunctionDef: "an async function", ast.Await: "await", ast.AsyncFor: "async for",
-    ast.AsyncWith: "async with", ast.Yield: "a generator", ast.YieldFrom: "a generator",
-    ast.ClassDef: "a class in a function", ast.Import: "an import", ast.ImportFrom: "an import",
+    ast.AsyncWith: "async with", ast.ClassDef: "a class in a function",
+    ast.Import: "an import", ast.ImportFrom: "an import",
     ast.Global: "a write to a global", ast.Nonlocal: "a write to a variable outside",
 }  # fmt: skip
 if hasattr(ast, "Match"):
@@ -101,8 +101,8 @@ def _arguments(names: list[str]) -> ast.arguments:
 
 def _definition(code: CodeType) -> Any:
     """The part of the source that is the function of this code."""
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise Unclear("a generator")
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Unclear("an async function")
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
@@ -348,6 +348,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_For(self, node: Any) -> Any:
         node = self.generic_visit(node)
         node.iter = self.told("through", node, node.iter)
+        return node
+
+    def visit_YieldFrom(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        node.value = self.told("through", node, node.value)
         return node
 
     def visit_comprehension(self, node: Any) -> Any:

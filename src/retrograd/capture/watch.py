@@ -82,8 +82,8 @@ MATHEMATICS = {"math", "cmath"}
 LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
             "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
-BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv", "lt", "le", "gt", "ge",
-          "eq", "ne"}  # fmt: skip
+BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv",
+          "lt", "le", "gt", "ge", "eq", "ne"}  # fmt: skip
 TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
         "named_modules", "named_children"}  # fmt: skip
 
@@ -449,7 +449,7 @@ class Watch:
         """A value that was asked for as an operand beside a tensor, whose dtype it leaves alone."""
         if isinstance(value, (int, float, complex)) and isinstance(value, Asked):
             like = other._array.dtype if isinstance(other, Tensor) else None
-            wide = like is not None and like.kind in "fc" and like.itemsize > 2  # noqa: PLR2004
+            wide = like is not None and like.kind in "fc" and like.itemsize > 2
             if wide and (like.kind == "c" or not isinstance(value, complex)):
                 return self.recording.again(number_beside, (value, like), {}, lasting=False)
         return value
