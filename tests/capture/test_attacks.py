@@ -1219,3 +1219,71 @@ def test_a_diagonal_is_filled_in_each_call(shape):
         assert found.tolist() == expected.tolist()
         assert found._version == expected._version == 1
     assert not compiled.compiled.reasons
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("of_all", [False, True])
+def test_hooks_of_an_optimizer_that_change_what_the_step_reads(late, of_all):
+    layer = nn.Linear(2, 1)
+    optimizer = rg.optim.SGD(layer.parameters(), lr=0.1)
+    state = types.SimpleNamespace(scale=1.0)
+    hooks = rg.optim.optimizer
+
+    def toggle(*given):
+        state.scale = 3.0 - state.scale
+
+    def add():
+        if of_all:
+            return hooks.register_optimizer_step_post_hook(toggle)
+        return optimizer.register_step_post_hook(toggle)
+
+    @rg.compile
+    def step(x):
+        optimizer.zero_grad()
+        layer(x).sum().backward()
+        optimizer.step()
+        return x * state.scale
+
+    if late:
+        assert [step(rg.ones(1, 2))[0, 0].item() for _ in range(2)] == [1.0, 1.0]
+        assert step.compiled.variants
+    handle = add()
+    assert [step(rg.ones(1, 2))[0, 0].item() for _ in range(4)] == [2.0, 1.0, 2.0, 1.0]
+    handle.remove()
+    assert step(rg.ones(1, 2))[0, 0].item() == 1.0
+    assert len(step.compiled.variants) == late
+
+
+class Decaying(rg.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 1.0})
+        self.steps = 0
+
+    def step(self):
+        self.steps += 1
+        for group in self.param_groups:
+            group["lr"] /= 2
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda optimizer, group: optimizer.steps,
+        lambda optimizer, group: optimizer.param_groups[0]["lr"],
+        lambda optimizer, group: group["lr"],
+        lambda optimizer, group: 2.0,
+    ],
+    ids=["attribute", "groups", "group", "nothing"],
+)
+def test_what_a_users_optimizer_changes_is_that_of_each_call(read):
+    weight = rg.ones(2, requires_grad=True)
+    optimizer = Decaying([weight])
+    group = optimizer.param_groups[0]
+
+    def by_number(x):
+        optimizer.step()
+        return x * read(optimizer, group)
+
+    step = rg.compile(by_number)
+    for number in range(1, 4):
+        found = step(rg.ones(2))[0].item()
+        assert optimizer.steps == number
+        assert found == read(optimizer, group)

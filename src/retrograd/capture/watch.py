@@ -27,7 +27,7 @@ from ..kernels.native import loops as in_c
 from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
-from ..optim.optimizer import Optimizer
+from ..optim.optimizer import Optimizer, after_any, before_any
 from .asked import Asked, holds, mentions, unasked
 from .guards import MISSING, PARTS, Guards
 from .recording import Recording, number_beside
@@ -99,7 +99,8 @@ class Watch:
     def __init__(self, recording: Recording, guards: Guards) -> None:
         self.recording, self.guards = recording, guards
         self.outer: dict[int, Any] = {}  # objects that were there before, by id
-        self.scheduled: set[int] = set()  # ids of groups of settings that a schedule has changed
+        self.scheduled: set[int] = set()  # ids of groups of settings that a step changes
+        self.changed: set[int] = set()  # and of their optimizers
         self.codes: set[types.CodeType] = set()  # of what has been rewritten
         self.known: dict[int, types.CodeType] = {}  # code that may run, by id
         self.remade: dict[Any, Any] = {}  # by what it was
@@ -176,7 +177,7 @@ class Watch:
             return
         self.outer[id(value)] = value
         if id(value) in self.scheduled:
-            self.stop("settings that a schedule has changed are read")
+            self.stop("settings that a step has changed are read")
         if type(value) in (list, tuple):
             for i, part in enumerate(value):
                 self.enter(f"({read})[{i}]", part)
@@ -278,8 +279,12 @@ class Watch:
             return getattr(owner, name)
         space: Any = self.run(getattr, owner, "__dict__", None)
         about = f"{kind.__name__}.{name}"
-        if self.scheduled and isinstance(owner, LRScheduler) and name in space:
-            self.stop(f"{about} is read after a step of a schedule")
+        if (
+            self.changed
+            and (isinstance(owner, LRScheduler) or id(owner) in self.changed)
+            and name in space
+        ):
+            self.stop(f"{about} is read after a step that changes it")
         known = self.guards.name(kind)
         self.guards.add(f"{self.guards.name(owner)}.__class__ is {known}", f"the class of {about}")
         way = kind.__getattribute__
@@ -753,18 +758,32 @@ class Watch:
     ) -> Any:
         """What a method of an optimizer, a schedule or the like gives, which a replay calls again.
 
-        Guards look before the call, so settings that a schedule has changed are not read after.
+        Guards look before the call, so settings that a step has changed are not read after.
         """
         name = name_of(function)
+        stepping = [v for v in (owner, *args) if isinstance(v, Optimizer) and name == "step"]
+        for each in stepping:
+            self.without_hooks(each)
         found = self.recording.again(function, args, options, lasting)
         self.reads.clear()
         if found is not None and not isinstance(found, Tensor):
             self.stop(f"{name} gives a {type(found).__name__}")
+        changed = [each for each in stepping if not is_ours(type(each))]  # by code of the user's
         if isinstance(owner, LRScheduler):
-            self.scheduled.update(map(id, owner.optimizer.param_groups))
-            if not self.scheduled.isdisjoint(self.outer):
-                self.stop("settings that a schedule changes are read")
+            changed.append(owner.optimizer)
+        self.scheduled.update([id(group) for each in changed for group in each.param_groups])
+        if not self.scheduled.isdisjoint(self.outer):
+            self.stop("settings that a step changes are read")
+        self.changed.update(map(id, changed))
         return found
+
+    def without_hooks(self, optimizer: Optimizer) -> None:
+        """See that an optimizer has no hooks around its steps: they may change what is read."""
+        own, name = self.guards.name(optimizer), self.guards.name
+        some = f"any({own}._hooks.values()) or {name(before_any)} or {name(after_any)}"
+        self.guards.add(f"not ({some})", f"hooks of {type(optimizer).__name__}")
+        if any(optimizer._hooks.values()) or before_any or after_any:
+            self.stop(f"{type(optimizer).__name__} has hooks")
 
     def asked(self, function: Any, args: Any, options: Any, found: Any) -> None:
         """See that a function of this package gives the same number, text or truth again."""
