@@ -56,6 +56,8 @@ ALONE: dict[str, Any] = {
     "before_write": None, "anomaly": False,
 }  # fmt: skip
 
+NUMPY = (np.ndarray, np.generic)  # a cotangent of one number may be NumPy's scalar
+
 
 class CompiledFunctionBackward(Node):
     """The node of a compiled function's results."""
@@ -115,7 +117,7 @@ class Captured(Kind):
         values = raw(node)
         parts = (g,) if self.grad_outputs == 1 else g
         arrived = [c is not None for c in parts]
-        if create_graph or any(c is not None and c.__class__ is not np.ndarray for c in parts):
+        if create_graph or not all(c is None or isinstance(c, NUMPY) for c in parts):
             return self.twice(node, parts, create_graph, DERIVED)
         if self.reads is not None and not self.reads(*node.saved.given, modes.state):
             return self.twice(node, parts, False, CHANGED)
