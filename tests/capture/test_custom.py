@@ -251,3 +251,112 @@ def test_a_module_calls_the_class_above(monkeypatch):
     x = rg.randn(3, dtype=rg.float64)
     for _ in range(2):
         np.testing.assert_allclose(step(x)[0].numpy(), (3 * x[None]).numpy())
+
+
+class Inner(Function):
+    """Its derivative goes through a graph of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        with rg.enable_grad():
+            ctx.x = x.detach().requires_grad_()
+            ctx.out = ctx.x**3
+        return ctx.out.detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        return rg.autograd.grad(ctx.out, ctx.x, g)[0]
+
+
+class Counted(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.count = 0
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.count += 1
+        return g * ctx.count
+
+
+class Listed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.kept = {"passes": []}
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.kept["passes"].append(1)
+        return g * len(ctx.kept["passes"])
+
+
+class Dropped(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.slope = x.cos()
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        slope, ctx.slope = ctx.slope, None
+        return slope * g
+
+
+class Deleted(Dropped):
+    @staticmethod
+    def backward(ctx, g):
+        slope = ctx.slope
+        del ctx.slope
+        return slope * g
+
+
+class Overwritten(Dropped):
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.slope.mul_(g)
+
+
+class Once(Function):
+    clear_saved_tensors_on_access = True
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+class Outer(Function):
+    """Its derivative makes a context, whose attributes it may set."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return -x.cos()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return Deleted.apply(x) * g
+
+
+@pytest.mark.parametrize(
+    "function", [Inner, Counted, Listed, Dropped, Deleted, Overwritten, Once, Outer]
+)
+def test_a_backward_pass_that_changes_what_it_has_runs_once(function):
+    compiled = rg.compile(lambda x: function.apply(2 * x) * 3)
+    for _ in range(3):
+        x = rg.randn(3)
+        grads = []
+        for apply in (lambda x: function.apply(2 * x) * 3, compiled):
+            leaf = x.clone().requires_grad_()
+            apply(leaf).backward(x)
+            grads.append(leaf.grad)
+        rg.testing.assert_close(*grads)
+    assert bool(compiled.compiled.variants) == (function is Outer)

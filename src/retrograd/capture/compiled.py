@@ -8,7 +8,7 @@ import sys
 import warnings
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import dtypes, modes, providers, pytree
 from ..compiler.door import Recent
@@ -26,10 +26,7 @@ from .past import Past, past_of
 from .program import NATIVE, Unclear, program
 from .recording import Recording
 from .steps import Effect, Truth
-from .watch import Watch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .watch import Watch, changeable
 
 __all__ = ["Compiled", "every", "setting"]
 
@@ -359,12 +356,3 @@ def apart(tensors: Any) -> bool:
     """Whether no two tensors share memory."""
     ranges = sorted(bounds(t._array) for t in tensors)
     return all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
-
-
-def changeable(value: Any) -> Iterator[Any]:
-    """The lists and dictionaries in what is returned."""
-    if isinstance(value, (list, dict)):
-        yield value
-    if isinstance(value, (list, tuple, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from changeable(part)

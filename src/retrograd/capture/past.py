@@ -120,7 +120,7 @@ def past_of(recording: Recording, result: Any) -> list[Past]:
 
     The oldest is the first. There are none if nothing that is returned has a live graph.
     """
-    recording.ahead = True
+    recording.ahead, recording.earlier = True, len(recording.arrays)
     try:
         return [] if recording.stopped is not None else passes(recording, result)
     except Ahead:

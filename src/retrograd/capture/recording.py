@@ -140,6 +140,7 @@ class Recording(Watcher):
         self.in_rows: set[Step] = set()  # and of ops that have sums and maxima along dimensions
         self.suspended = False
         self.ahead = False  # whether a pass runs of which eager has not even begun
+        self.earlier = 0  # how many arrays there were before
         self.start = tick()
         self.thread = get_ident()
 
@@ -428,6 +429,8 @@ class Recording(Watcher):
         if self.stopped is not None or self.suspended:
             return proceed()
         task = getattr(getattr(proceed, "func", None), "__self__", None)
+        if self.ahead and task is not None and not task.retain_graph:
+            self.stop("a custom Function goes through a graph that it has kept")
         if node.op is LEAF:
             return self.accumulate(node, g, proceed)
         if not self.is_new(node):
@@ -473,9 +476,13 @@ class Recording(Watcher):
         return None
 
     def before_write(self, target: Tensor) -> None:
-        """See a write to memory of a root."""
+        """See a write to memory of a root; or, in a pass ahead of time, of what it reads."""
         if self.stopped is not None or self.suspended:
             return
+        if self.ahead and any(
+            np.may_share_memory(held(target._array), other) for other in self.arrays[: self.earlier]
+        ):
+            self.stop("the backward pass of what is returned writes to what it reads")
         if id(target) in self.numbers:
             self.count(self.numbers[id(target)])
         elif target._array.__class__ is not TracedArray:

@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..autograd import grad_mode
@@ -34,7 +34,10 @@ from .recording import Recording, number_beside
 from .rewriting import PACKAGE, Unclear, rewritten
 from .traced import TracedArray
 
-__all__ = ["Watch"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Watch", "changeable"]
 
 TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
 
@@ -223,9 +226,15 @@ class Watch:
         if isinstance(owner, super):
             return self.of_super(owner, name)
         if isinstance(owner, FunctionCtx):
+            once = owner._forward_cls.clear_saved_tensors_on_access
+            if once and name == "saved_tensors" and self.recording.ahead:
+                self.stop("saved tensors are given once")
             kept = getattr(owner, name)
-            outer = type(kept) in MUTABLE and id(kept) in self.outer
-            return self.seen(self.guards.name(kept), kept, name) if outer else kept
+            if type(kept) in MUTABLE and id(kept) in self.outer:
+                return self.seen(self.guards.name(kept), kept, name)
+            if self.recording.ahead:  # the pass that comes later has to find it as it is
+                self.outer.update({id(part): part for part in changeable(kept)})
+            return kept
         if isinstance(owner, type) and issubclass(owner, Function) and name == "apply":
             own = self.guards.name(Function.__dict__["apply"].__func__)
             self.guards.add(f"{self.guards.name(owner)}.apply.__func__ is {own}", "apply")
@@ -375,7 +384,7 @@ class Watch:
 
     def setting(self, owner: Any) -> Any:
         """An object of which an attribute is about to be set."""
-        if isinstance(owner, FunctionCtx):
+        if isinstance(owner, FunctionCtx) and not (self.recording.ahead and owner._node()):
             return owner
         self.stop(f"an attribute of a {type(owner).__name__} is set")
         return owner
@@ -383,7 +392,7 @@ class Watch:
     def clear(self, owner: Any) -> None:
         """Set the attribute `grad` to None: a tensor's in a replay, too."""
         if isinstance(owner, Tensor):
-            self.recording.again(setattr, (owner, "grad", None), {}, lasting=False)
+            self.recording.again(setattr, (owner, "grad", None), {}, self.recording.ahead)
         else:
             self.setting(owner).grad = None
 
@@ -722,7 +731,7 @@ class Watch:
             args = [self.run(list, v) if isinstance(v, LAZY) else v for v in args]
             return self.recording.again(function, args, options)
         if name == "zero_grad":
-            return self.recording.again(function, args, options, lasting=False)
+            return self.recording.again(function, args, options, self.recording.ahead)
         if type(function) is types.FunctionType and function.__closure__:
             function = self.opened(function)
         args = [self.handed(v) for v in args]
@@ -854,6 +863,15 @@ class Watch:
 def is_context(kind: type) -> bool:
     """Whether contexts of a class change nothing but how arithmetic is done within them."""
     return kind in CONTEXTS or "__enter__" in getattr(kind, "_in_compiled_steps", {})
+
+
+def changeable(value: Any) -> Iterator[Any]:
+    """The lists, dictionaries and sets in a tree."""
+    if isinstance(value, MUTABLE):
+        yield value
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from changeable(part)
 
 
 def is_number(value: Any) -> bool:
