@@ -418,3 +418,25 @@ def test_the_cotangent_of_a_loss_may_be_a_scalar_of_numpys():
         loss(rg.ones(2)).abs().backward()
         assert w.grad.tolist() == [1.0, 1.0]
     assert loss.compiled.variants
+
+
+@pytest.mark.parametrize("scale", [2.0, None])
+def test_a_graph_that_keeps_numbers_alone_is_freed_as_without_compiling(scale):
+    w = rg.ones(2, requires_grad=True)
+
+    def step(x):
+        return w + x if scale is None else scale * w + x
+
+    def passes_of(call):
+        y = call(rg.ones(2)).sum()
+        y.backward()
+        try:
+            y.backward()
+        except RuntimeError as error:
+            return str(error)[:46]
+        return ""
+
+    compiled = rg.compile(step)
+    found = [passes_of(call) for call in (step, compiled, compiled)]
+    assert compiled.compiled.variants
+    assert found == ["" if scale is None else "Trying to backward through the graph a second "] * 3

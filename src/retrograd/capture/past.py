@@ -44,6 +44,7 @@ class Past(NamedTuple):
     ends: list[Any]  # numbers of roots, or outputs of older stretches: (which, its place)
     gradients: list[int]  # slots
     reached: list[tuple[bool, ...]]  # for each end, by which outputs
+    frees: bool  # whether eager's pass frees a value
     places: tuple[Any, ...]  # of outputs, ends and all its nodes in the graph; how many that has
 
 
@@ -167,6 +168,7 @@ def passes(recording: Recording, result: Any) -> list[Past]:
                 stretches[number], outputs[number], given, recording.steps[first:], ends,
                 [c.slot for c in found.values()],
                 [tuple([node in edges for edges in leading]) for node in found],
+                any(node.saved for node in inner),
                 ([places[n] for n in outputs[number]], [places.get(n) for n in found],
                  [places[n] for n in inner], len(nodes)),
             )

@@ -467,9 +467,11 @@ class Writer:
         slots = [*[recording.root_slots[r] for r in roots], *arrays, *past.cotangents]
         takes = "".join([f"v{s}, " for s in slots])
         gives = "".join([f"{self.value(Slot(s))}, " for s in past.gradients])
+        alone = ["None"] * (past.frees and not roots and not arrays)  # what is freed is a number
         functions = [
             f"def back{number}({takes}):", *[f"    {line}" for line in body], f"    return {gives}",
-            f"def backward{number}({takes}):", f"    return calm().run(back{number}, {takes})",
+            f"def backward{number}({'_, ' * len(alone)}{takes}):",
+            f"    return calm().run(back{number}, {takes})",
         ]  # fmt: skip
         places = list(enumerate(arrays, len(roots)))
         kind.cells = dict.fromkeys([place for place, _ in places])
@@ -483,7 +485,7 @@ class Writer:
         ]  # fmt: skip
         kind.owned = [place for place, _ in owned]
         edges = [f"r{e}" if isinstance(e, int) else f"o{e[0]}[{e[1]}]" for e in past.ends]
-        saved = [*[f"r{r}" for r in roots], *[f"v{s}" for s in arrays]]
+        saved = [*[f"r{r}" for r in roots], *[f"v{s}" for s in arrays]] or alone
         read = [f"r{r}" for r in range(len(recording.roots))]
         tensors, owners = [f"t_{s}" for s in results], [f"t_{o}" for _, o in owned]
         shown = ", ".join(
