@@ -139,7 +139,7 @@ APART = {
     "log1p of complex": ("nan:x", ""),
     "logaddexp of complex": ("", "nan:0 nan:x"),
     "pow of complex": ("0:0 inf:x/F nan:0 nan:x x:x", "nan:0 nan:x"),
-    "sgn of complex": ("0:x nan:x", "0:x nan:0"),
+    "sgn of complex": ("0:x nan:x", "0:x inf:x/F nan:0"),
     "sigmoid of complex": ("0:0 nan:0 x:x", "nan:0"),
     "sinc of complex": ("nan:0 nan:x x:0 x:x", "0:x nan:0"),
     "tan of complex": ("", "nan:0"),

@@ -67,6 +67,46 @@ def test_single_precision_loses_none_either(name):
         assert off.max() <= 4, points[off.argmax()]
 
 
+F = rg.nn.functional
+SQUARES = {
+    "erf": rg.erf, "erfc": rg.erfc, "ndtr": rg.special.ndtr, "log_ndtr": rg.special.log_ndtr,
+    "gelu": F.gelu, "gelu_tanh": lambda z: F.gelu(z, approximate="tanh"), "mish": F.mish,
+    "sgn": rg.sgn,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_derivatives_by_squares_do_not_overflow_in_single_precision(name):
+    parts = [0.0, 1e-40, 1.0, 3e38]
+    points = np.array([complex(x, y) for x in parts for y in parts if x or y], np.complex64)
+    points = np.concatenate([points, -points])
+    found = []
+    for dtype in (rg.complex64, rg.complex128):
+        z = rg.tensor(points, dtype=dtype, requires_grad=True)
+        out = SQUARES[name](z)
+        (g,) = rg.autograd.grad(out, z, rg.ones_like(out))
+        found.append(g.numpy())
+    single, double = found
+    with np.errstate(all="ignore"):
+        expected = double.astype(np.complex64)
+    kept = np.isfinite(expected)
+    np.testing.assert_allclose(single[kept], expected[kept], rtol=2e-6, atol=1e-38)
+
+
+@pytest.mark.parametrize("name", SQUARES)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_their_gradients_inside_of_a_graph_have_its_dtype(name, create_graph):
+    w = rg.tensor([[0.5 + 1j, 2.0], [-1j, 0.25]], dtype=rg.complex64, requires_grad=True)
+    inner = w @ w.detach()
+    seen = []
+    inner.register_hook(lambda g: seen.append(g.dtype))
+    loss = (SQUARES[name](inner) @ w.detach()).abs().sum()
+    (g,) = rg.autograd.grad(loss, w, create_graph=create_graph)
+    if create_graph:
+        rg.autograd.grad(g.abs().sum(), w)
+    assert set(seen) | {g.dtype} == {rg.complex64}
+
+
 OF_C99 = [
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan"),
     *("sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),

@@ -414,21 +414,14 @@ pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bo
     return number < 0 ? -1 : number == 0;
 }
 
-/* Whether contributions are known to fit their edges. Those in half floats are not: formulas may
-   compute in a wider dtype. */
+/* Whether contributions are known to fit their edges. Those in half floats and in complex numbers
+   are not: formulas may compute in a wider dtype. */
 static bool
 surely_fits(PyObject *node)
 {
     PyObject *dtype = SLOT(node, of_node.dtype);
     return SLOT(node, of_node.fits) == Py_True && dtype != NULL && PyArray_DescrCheck(dtype) &&
-           PyDataType_ELSIZE((PyArray_Descr *)dtype) > 2;
-}
-
-/* The namespace in which the formulas of a node run. */
-static PyObject *
-namespace_of(PyObject *node, bool fits)
-{
-    return fits && ((PyArray_Descr *)SLOT(node, of_node.dtype))->kind == 'f' ? reals : arrays;
+           ((PyArray_Descr *)dtype)->kind == 'f' && PyDataType_ELSIZE((PyArray_Descr *)dtype) > 2;
 }
 
 /* Run the formulas of an ordinary node; returns as `pass_on`. */
@@ -436,7 +429,7 @@ static int
 contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
 {
     bool fits = surely_fits(node);
-    PyObject *xp = namespace_of(node, fits), *contributions = NULL;
+    PyObject *xp = fits ? reals : arrays, *contributions = NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(turn->edges);
     int led = 0;
     if (turn->kind == VARIADIC) {

@@ -82,8 +82,8 @@ class Formulas:
         self.edges: tuple[Any, ...] = tuple(
             [None if e is None else Edge(e.shape, e.dtype) for e in node.edges]
         )
-        fits = node.fits and node.dtype.itemsize > 2
-        self.xp = reals if fits and node.dtype.kind == "f" else arrays
+        fits = node.fits and node.dtype.kind == "f" and node.dtype.itemsize > 2
+        self.xp = reals if fits else arrays
 
     def name(self) -> str:
         """The name of the node, which is not kept: its graph would be."""

@@ -168,8 +168,9 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     node.saved = FREED
             else:
                 values = node.params
-            fits = node.fits and node.dtype.itemsize > 2  # formulas widen half floats
-            xp = reals if fits and node.dtype.kind == "f" else arrays
+            # formulas may widen half floats and complex numbers
+            fits = node.fits and node.dtype.kind == "f" and node.dtype.itemsize > 2
+            xp = reals if fits else arrays
             made: Any = nothing
             if op.table.leads != NOBODY and op.is_joint(g, values):
                 made = op.derive(xp, g, values, [edge is not None for edge in node.edges])
@@ -179,7 +180,8 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                 c = (found if found is not None
                      else formula(xp, g, values[reads[0]]) if len(reads) == 1  # the commonest case
                      else formula(xp, g, *map(values.__getitem__, reads)))  # fmt: skip
-                if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
+                if not fits and (c.__class__ is not ndarray or c.dtype is not edge.dtype
+                                 or c.shape != edge.shape):  # fmt: skip
                     c = fit(c, edge, node, arrays)
                 before = get(edge)
                 if before is None:

@@ -24,6 +24,7 @@ from ..core.arguments import public
 from ..core.dims import place_of
 from ..core.pointwise import (
     SINGLE,
+    double,
     floating,
     holds_complex,
     only,
@@ -119,7 +120,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _mish_derivative(xp: Any, input: Any) -> Any:
-    input = single(xp, input)
+    input = double(xp, single(xp, input))
     t = xp.tanh(xp.softplus(input, beta=1.0, threshold=20.0))
     return t + input * (1.0 - t * t) * xp.sigmoid(input)
 
@@ -139,17 +140,23 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _gelu_derivative(xp: Any, input: Any) -> Any:
-    input = single(xp, input)
+    input = double(xp, single(xp, input))
     z = input * -ROOT_HALF
     return xp.erfc(z) * 0.5 - z * xp.exp(-z * z) * (1.0 / ROOT_PI)
 
 
 def _gelu_tanh_derivative(xp: Any, input: Any) -> Any:
-    input = single(xp, input)
+    input = double(xp, single(xp, input))
     square = input * input
     t = xp.tanh(input * (square * GELU_CUBIC + 1.0) * ROOT_2_OVER_PI)
     inner = (square * (3.0 * GELU_CUBIC) + 1.0) * ROOT_2_OVER_PI
     return (1.0 + t) * 0.5 + input * (1.0 - t * t) * inner * 0.5
+
+
+def _gelu_tanh_array(x: Any) -> Any:
+    if x.dtype.char == "F":  # the cube of a complex64 may overflow
+        return _gelu_tanh_array(x.astype(np.complex128)).astype(x.dtype)
+    return 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x))))
 
 
 _gelu = activation(
@@ -162,7 +169,7 @@ _gelu = activation(
 
 _gelu_tanh = activation(
     "gelu_tanh(input)",
-    lambda x: 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x)))),
+    _gelu_tanh_array,
     "fc",
     derivative=_gelu_tanh_derivative,
     node_name="GeluBackward0",

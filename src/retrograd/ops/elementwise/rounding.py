@@ -22,6 +22,7 @@ from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
     binary,
+    double,
     floating,
     holds_complex,
     only,
@@ -145,7 +146,7 @@ def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
         return xp.zeros_like(g)
     radius = xp.abs(input)
     across = g - out * xp.real(g * xp.conj(out))
-    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
+    return xp.zero_where(double(xp, across) / (radius + (radius == 0)), radius == 0)
 
 
 _sign = pointwise(
