@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.errors import VersionError
-from retrograd.func import grad, jacfwd, jacrev, jvp, vjp, vmap
+from retrograd.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 ROWS = rg.arange(6.0).view(3, 2)
 
@@ -323,3 +323,53 @@ def test_a_transform_writes_what_examples_share_and_the_history_outside_stays():
 )
 def test_what_each_example_writes_whole_lies_in_memory_example_by_example(f):
     assert rg.vmap(f)(rg.ones(2, 3, 4)).stride() == (12, 4, 1)
+
+
+def batch_scaled(x, y):
+    return ((y * 1).mul_(x) * x).sum()
+
+
+def zeros_filled(x, y):
+    z = rg.zeros_like(y)
+    z += x * x
+    z[:1].mul_(y[:1])
+    return (z * y).sum()
+
+
+def view_scaled(x, y):
+    z = y.clone()
+    z[0] = x[1]
+    z.mul_(x)
+    z.view(-1).sin_()
+    return (z * z).sum()
+
+
+@pytest.mark.parametrize("f", [batch_scaled, zeros_filled, view_scaled])
+@pytest.mark.parametrize("argnums", [0, 1])
+def test_a_batch_is_written_inside_of_batched_tangents(f, argnums):
+    xs, ys = ROWS / 5, ROWS.cos()
+    for transform in (hessian, lambda f, argnums: jacrev(jacrev(f, argnums), argnums)):
+        found = vmap(transform(f, argnums))(xs, ys)
+        expected = rg.stack([hessian(f, argnums)(x, y) for x, y in zip(xs, ys, strict=True)])
+        rg.testing.assert_close(found, expected)
+
+
+def test_a_batch_that_inner_tangents_scale_is_a_batch_afterwards():
+    def f(x):
+        y = x * 1
+        second = jacfwd(grad(lambda t: (y.mul_(x) * t**2).sum()))(x)
+        y.add_(x)
+        return second, y
+
+    x = ROWS[1:]
+    second, y = vmap(f)(x)
+    assert y.tolist() == (x**2 + x).tolist()
+    assert second.tolist() == rg.diag_embed(2 * x**2).tolist()
+
+
+def test_the_memory_of_a_caller_is_not_written_inside_of_batched_tangents():
+    def f(x, y):
+        return hessian(lambda t: (y.mul_(t) * t).sum())(x)
+
+    with pytest.raises(RuntimeError, match="inplace arithmetic"):
+        vmap(f)(ROWS, ROWS.clone())

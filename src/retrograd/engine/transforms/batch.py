@@ -9,10 +9,10 @@ to `Batch.interpret`, which runs it on those tensors and puts what comes out int
    tensors themselves, shaped like one example; what was there before, by the tensors they hold. To
    keep the two apart, a variable of an inside transform is a batch too, even if all examples share
    it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
-3. A tensor that is no batch (`zeros(3)`) may be written with what all examples share, as the
-   variable of an inside transform is: it is a shared batch then, as long as the call lasts
-   (`BatchLevel.lend`), and what history and tangents it has from outside are those of the tensor
-   held. There is no room in it for other values.
+3. A tensor that is no batch (`zeros(3)`), or one of an older level, may be written with what all
+   examples share, as the variable of an inside transform is: it is a shared batch then, as long as
+   the call lasts (`BatchLevel.lend`), and what history and tangents it has from outside are those
+   of the tensor held. There is no room in it for other values.
 4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules] in
    `rules`. Where nothing is said, the op runs once per example.
 5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
@@ -100,7 +100,7 @@ class BatchLevel:
         self.left = False  # whether the call is over
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
-        self.lent: dict[int, tuple[Tensor, Link]] = {}  # tensors that are batches, from their own
+        self.lent: dict[int, tuple[Tensor, Link | None]] = {}  # are batches for now; own memory
         self.given: list[Batch] = []  # what the call was given, in the caller's memory
 
     def __enter__(self) -> BatchLevel:
@@ -115,7 +115,8 @@ class BatchLevel:
             if self.holds(tensor):
                 held = tensor._array.value
                 tensor._node, tensor._tangents = held._node, held._tangents
-                renew(tensor, walk(link.base, link.steps(tensor))._array)
+                own = held if link is None else walk(link.base, link.steps(tensor))
+                renew(tensor, own._array)
                 for each in live_views(tensor):
                     each._tangents = walk(twin(tensor, None), each._view_of.path)._tangents
                 if tensor._views and tensor._node is not None:
@@ -130,7 +131,9 @@ class BatchLevel:
 
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
-        self.lent[id(tensor)] = tensor, Link(new_tensor(tensor._array), (), tensor)
+        in_memory = not isinstance(tensor._array, Batch)
+        link = Link(new_tensor(tensor._array), (), tensor) if in_memory else None
+        self.lent[id(tensor)] = tensor, link
         if tensor._node is not None or tensor._tangents:
             renew(tensor, Batch(twin(tensor, node_of(tensor)), self, shared=True))
             for each in (tensor, *live_views(tensor)):
@@ -141,8 +144,8 @@ class BatchLevel:
 
     def keep_memory(self, tensor: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
-        if id(tensor) in self.lent:
-            link = self.lent[id(tensor)][1]
+        link = self.lent[id(tensor)][1] if id(tensor) in self.lent else None
+        if link is not None:
             copyto(walk(link.base, link.steps(tensor))._array, concrete(tensor._array))
 
     def draw(self, source: Any) -> None:
@@ -278,14 +281,23 @@ class Batch(Interpreted):
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
         held = target._array
-        if not isinstance(held, Batch):
-            if not self.is_constant:
-                raise RuntimeError(NO_ROOM)
-            self.level.lend(target)
-        elif held.level.depth < self.level.depth or (
-            id(target) in held.level.lent and not self.is_constant
-        ):
+        if not self.has_room(target, held):
             raise RuntimeError(NO_ROOM)
+        if not isinstance(held, Batch) or held.level.depth < self.level.depth:
+            self.level.lend(target)
+
+    def has_room(self, target: Tensor, held: Any) -> bool:
+        """Whether `target`, with the array `held`, can hold different values for all examples."""
+        if isinstance(held, Batch) and held.level.depth >= self.level.depth:
+            if id(target) not in held.level.lent:
+                return True
+            if held.level is not self.level:
+                return self.has_room(target, held.value._array)
+            held = held.value._array
+        if not self.shared or (isinstance(held, Batch) and held.is_given):
+            return False
+        own: Any = self.value._array
+        return not isinstance(own, Batch) or own.has_room(target, held)
 
     def stored(self, target: Tensor) -> Interpreted:
         """The target's array after a write: this, or its own where that is the caller's memory."""
