@@ -343,3 +343,15 @@ def test_a_cotangent_is_complex_where_the_output_is():
     _, pull = rg.func.vjp(lambda x: x * 1j, rg.ones(2))
     with pytest.raises(RuntimeError, match="required to have the same dtype"):
         pull(rg.ones(2))
+
+
+def test_each_gradient_has_a_history_only_if_it_leads_outside():
+    x = rg.ones(2, requires_grad=True)
+
+    def f(a, b):
+        return ((x + a) * b).sum()
+
+    of_a, of_b = rg.func.grad(f, argnums=(0, 1))(rg.ones(2), rg.ones(2))
+    assert not of_a.requires_grad
+    assert of_b.requires_grad
+    assert rg.autograd.grad(of_b.sum(), x)[0].tolist() == [1.0, 1.0]

@@ -307,3 +307,17 @@ def test_orthogonal_weights_run_under_vmap():
 
     found = rg.func.vmap(run)(weights)
     assert rg.equal(found, rg.stack([run(weight) for weight in weights]))
+
+
+def test_spectral_norm_of_a_layer_on_the_meta_device_has_shapes():
+    layer = parametrizations.spectral_norm(rg.nn.Linear(3, 4, device="meta"))
+    assert layer(rg.ones(2, 3, device="meta")).shape == (2, 4)
+    assert layer.parametrizations.weight[0]._u.device.type == "meta"
+    moved = parametrizations.spectral_norm(rg.nn.Linear(3, 4)).to("meta")
+    assert moved.weight.shape == (4, 3)
+
+
+def test_a_parametrized_layer_and_its_copy_are_stacked():
+    layer = parametrizations.weight_norm(nn.Linear(3, 2))
+    parameters, _ = rg.func.stack_module_state([layer, copy.deepcopy(layer)])
+    assert parameters["parametrizations.weight.original1"].shape == (2, 2, 3)

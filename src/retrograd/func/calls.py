@@ -186,7 +186,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     if any(model.training is not models[0].training for model in models):
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval "
                            "mode.")  # fmt: skip
-    if any(type(model) is not type(models[0]) for model in models):
+    kinds = {getattr(model, "parametrized_from", type(model)) for model in models}
+    if len(kinds) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     for name, value in models[0].named_parameters():
         if any(

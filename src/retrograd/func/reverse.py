@@ -166,7 +166,8 @@ def pull_back(
     nodes: list[Any] = [node_of(x) for x in inputs]
     arriving = [(node, g if record or modes.transforming() else g._array) for node, g in roots]
     found = run(arriving, retain or record, record, nodes, accumulate=False) if roots else {}
-    return [_tensor(found.get(node), x) for node, x in zip(nodes, inputs, strict=True)]
+    made = [_tensor(found.get(node), x) for node, x in zip(nodes, inputs, strict=True)]
+    return [value_of(g, g._node is not None and is_wanted([g._node], ())) for g in made]
 
 
 def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:

@@ -10,6 +10,7 @@ from ... import linalg
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...engine.writable import check_writable
+from ...kernels.allocation import has_values
 from ...ops.creation.factories import eye
 from ...ops.linalg.matmul import mv, vdot
 from ...ops.random.factories import randn
@@ -90,6 +91,8 @@ def as_matrix(weight: Tensor, dim: int) -> Any:
 
 def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """Bring `u` and `v` nearer to the first singular vectors of the array `matrix`, in place."""
+    if not has_values(matrix):
+        return
     adjoint = matrix.conj().T
     for _ in range(steps):
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
@@ -122,7 +125,7 @@ class _SpectralNorm(Module):
             self.n_power_iterations = n_power_iterations
             matrix = as_matrix(alias(weight, None), self.dim)
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
-                drawn = randn(size, dtype=weight.dtype)
+                drawn = randn(size, dtype=weight.dtype, device=weight.device)
                 self.register_buffer(name, F.normalize(drawn, dim=0, eps=eps))
             power_steps(matrix._array, self._u, self._v, 15, eps)
 
