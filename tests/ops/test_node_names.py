@@ -19,6 +19,38 @@ DEFINITE = (rg.eye(3) * 3 + 0.1).requires_grad_()
 PLACES = rg.zeros(1, 3, dtype=rg.int64)
 
 NAMES = {
+    "NativeLayerNormBackward0": [
+        lambda: F.layer_norm(M.bfloat16(), (3,)),
+    ],
+    "UnsafeSplitWithSizesBackward0": [
+        lambda: rg.unsafe_split_with_sizes(M, [1, 2]),
+    ],
+    "UnsafeSplitBackward0": [
+        lambda: rg.unsafe_split(M, 2),
+        lambda: M.unsafe_chunk(2),
+    ],
+    "IndexSelectBackward0": [
+        lambda: X[0].index_select(0, LABELS[:1]),
+    ],
+    "CdistBackward0": [
+        lambda: rg.cdist(M, M[None]),
+        lambda: rg.cdist(M[None], M),
+    ],
+    "SumBackward0": [
+        lambda: M.sum_to_size(()),
+    ],
+    "SumBackward1": [
+        lambda: M.sum_to_size(1, 3),
+    ],
+    "SegmentReduceBackward0": [
+        lambda: rg.segment_reduce(X, "sum", lengths=LABELS + 1),
+    ],
+    "Unique2Backward0": [
+        lambda: rg.unique(M),
+    ],
+    "UniqueDimBackward0": [
+        lambda: rg.unique(M, dim=0),
+    ],
     "ClampBackward1": [lambda: X.clamp(0), lambda: X.clamp(max=1), lambda: X.clip(0, 1)],
     "ClampMinBackward0": [lambda: X.clamp_min(0)],
     "ClampMaxBackward0": [lambda: rg.clamp_max(X, 0)],
@@ -51,7 +83,11 @@ NAMES = {
     ],
     "SubBackward0": [lambda: X - 1, lambda: X - X],
     "AddBackward0": [lambda: X + 2, lambda: rg.nn.GRUCell(3, 2)(A.view(1, 3))],
-    "RsubBackward1": [lambda: 1 - X, lambda: rg.rsub(X, 2)],
+    "RsubBackward1": [
+        lambda: 1 - X,
+        lambda: rg.rsub(X, 2),
+        lambda: rg.rsub(X, 1, alpha=2),
+    ],
     "DivBackward2": [lambda: rg.div(X, 2, rounding_mode="floor")],
     "DiagonalBackward0": [lambda: M.diagonal()],
     "DiagEmbedBackward0": [lambda: rg.diag(X), lambda: rg.diag_embed(X)],
@@ -89,6 +125,7 @@ NAMES = {
     "MultiMarginLossBackward0": [lambda: F.multi_margin_loss(P, LABELS)],
     "MultilabelMarginLossBackward0": [lambda: F.multilabel_margin_loss(P, LABELS.expand(2, 2))],
     "NllLossBackward0": [
+        lambda: F.nll_loss(X, LABELS[0], reduction="none"),
         lambda: F.cross_entropy(P, LABELS),
         lambda: F.nll_loss(P, LABELS),
         lambda: F.nll_loss(P, LABELS, reduction="sum"),
@@ -97,7 +134,10 @@ NAMES = {
     "NllLoss2DBackward0": [lambda: F.nll_loss(P[..., None, None], LABELS[:, None, None])],
     "GluBackward0": [lambda: F.glu(P)],
     "TraceBackward0": [lambda: M.trace()],
-    "VdotBackward0": [lambda: rg.vdot(X, X)],
+    "VdotBackward0": [
+        lambda: rg.vdot(X, X),
+        lambda: rg.linalg.vecdot(X, X),
+    ],
     "DotBackward0": [lambda: rg.dot(X, X), lambda: X @ X],
     "AddmvBackward0": [lambda: rg.addmv(X, M, X, beta=2)],
     "AddrBackward0": [lambda: rg.addr(M, X, X)],
@@ -122,6 +162,11 @@ NAMES = {
         lambda: M.clone().addmm_(M, M),
     ],
     "ViewBackward0": [
+        lambda: M.sum_to_size(3),
+        lambda: F.instance_norm(IMAGE.bfloat16()),
+        lambda: F.instance_norm(IMAGE, rg.ones(1), rg.ones(1), use_input_stats=False),
+        lambda: rg.nn.MultiheadAttention(4, 2)(IMAGE[0], IMAGE[0], IMAGE[0]),
+        lambda: rg.nn.MultiheadAttention(4, 2, bias=False)(IMAGE[0], IMAGE[0], IMAGE[0]),
         lambda: F.instance_norm(IMAGE),
         lambda: F.linear(M[None], M, X),
         lambda: M.reshape(9),
@@ -132,6 +177,8 @@ NAMES = {
         lambda: F.cross_entropy(P[..., None], LABELS[:, None], reduction="none"),
     ],
     "UnsafeViewBackward0": [
+        lambda: M[None] @ X,
+        lambda: X @ M[None],
         lambda: F.linear(M[None], M),
         lambda: M[None] @ M[None],
         lambda: M[None] @ M,
@@ -141,7 +188,10 @@ NAMES = {
     ],
     "BmmBackward0": [lambda: rg.bmm(M[None], M[None])],
     "BaddbmmBackward0": [lambda: rg.baddbmm(M, M[None], M[None])],
-    "RsubBackward0": [lambda: rg.rsub(X, X)],
+    "RsubBackward0": [
+        lambda: rg.rsub(X, X),
+        lambda: rg.rsub(X, X, alpha=2),
+    ],
     "MaskedFillBackward0": [
         lambda: M.masked_fill(M > 0, 0),
         lambda: (+M * 1).masked_fill_(M > 0, 1),
@@ -188,6 +238,7 @@ NAMES = {
         lambda: F.adaptive_avg_pool3d(VOLUME, (1, 1, 1)),
     ],
     "NativeBatchNormBackward0": [
+        lambda: F.batch_norm(M.bfloat16(), None, None, training=True),
         lambda: F.batch_norm(M, None, None, training=True),
         lambda: F.batch_norm(M, X.detach(), X.detach(), X, X),
     ],
@@ -264,11 +315,15 @@ NAMES = {
     "TransposeBackward1": [
         lambda: M.clone().transpose_(0, 1),
         lambda: rg.nn.GRU(4, 2, batch_first=True)(IMAGE[0])[0],
-        lambda: rg.stft(SIGNAL[0, 0], 2, 1, window=rg.ones(2), return_complex=True),
+        lambda: rg.stft(SIGNAL[0], 2, 1, window=rg.ones(2), return_complex=True),
     ],
     "UnsqueezeBackward1": [lambda: X.clone().unsqueeze_(0)],
     "SqueezeBackward3": [lambda: A.clone().squeeze_()],
-    "SqueezeBackward4": [lambda: A.clone().squeeze_(0)],
+    "SqueezeBackward4": [
+        lambda: A.clone().squeeze_(0),
+        lambda: X @ M,
+        lambda: rg.stft(SIGNAL[0, 0], 2, 1, window=rg.ones(2), return_complex=True),
+    ],
     "SqueezeBackward5": [lambda: A.clone().squeeze_((0, 2))],
     "AsStridedBackward1": [lambda: M.clone().as_strided_((2, 2), (1, 1))],
     "MseLossBackward0": [lambda: F.mse_loss(P, Q)],

@@ -144,7 +144,7 @@ def name_node(made: Tensor, node_name: str) -> Tensor:
     A node that stands for a leaf, or for one of several outputs, keeps its own.
     """
     if made._node is not None and isinstance(made._node.op, Op):
-        made._node.op = with_node_name(made._node.op, node_name)
+        made._node.op = with_node_name(made._node.op, node_name, made._node.op.shows)
     return made
 
 

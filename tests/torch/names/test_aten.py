@@ -483,6 +483,8 @@ def test_offsets_of_bags_name_places_in_the_input(offsets, text):
         (rg.cholesky, "CholeskyBackward0"),
         (lambda x: rg.triangular_solve(x, x)[0], "TriangularSolveBackward0"),
         (lambda x: rg.permute_copy(x, (1, 0)), "PermuteBackward0_copy"),
+        (rg.alias_copy, "AliasBackward0_copy"),
+        (lambda x: rg.narrow_copy(x, 0, 0, 1), "NarrowCopyBackward0"),
         (lambda x: rg.unbind_copy(x)[0], "UnbindBackward0_copy"),
     ],
 )

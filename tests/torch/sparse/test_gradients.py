@@ -425,3 +425,32 @@ def test_sparse_gradients_are_added_in_that_dtype():
         table(rg.tensor([1, 1])).sum().backward()
     assert table.weight.grad.dtype is rg.float32
     assert table.weight.grad.to_dense().tolist() == [[0.0, 0.0], [4.0, 4.0], [0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (rg.Tensor.coalesce, "CoalesceBackward0"),
+        (lambda x: x.coalesce().values(), "ValuesBackward0"),
+        (lambda x: x.mv(rg.ones(2)), "MvBackward0"),
+        (lambda x: x @ rg.ones(2, 2), "MmBackward0"),
+        (lambda x: rg.sparse.mm(x, rg.ones(2, 2)), "SparseAddmmBackward0"),
+        (lambda x: rg.sparse.mm(x, x), "SparseSparseMatmulBackward0"),
+        (lambda x: rg.sparse.addmm(rg.ones(2, 2), x, rg.ones(2, 2)), "SparseAddmmBackward0"),
+        (lambda x: rg.sparse.sum(x, 0), "SparseSumBackward0"),
+        (lambda x: rg.sparse.softmax(x, 0), "SparseSoftmaxBackward0"),
+        (lambda x: x * 2, "MulBackward0"),
+        (rg.Tensor.t, "TBackward0"),
+        (rg.Tensor.to_dense, "ToDenseBackward0"),
+        (lambda x: x.to_dense().sparse_mask(x.detach().coalesce()), "SparseMaskBackward0"),
+    ],
+)
+def test_a_node_has_the_name_of_the_function(call, name):
+    x = rg.sparse_coo_tensor([[0, 1, 1], [0, 1, 1]], [1.0, 2.0, 3.0], (2, 2), requires_grad=True)
+    assert call(x).grad_fn.name() == name
+
+
+def test_a_matrix_by_rows_of_values_that_require_grad_has_a_node_of_its_own_name():
+    values = rg.ones(2, requires_grad=True)
+    made = rg.sparse_csr_tensor([0, 1, 2], [0, 1], values, (2, 2))
+    assert made.grad_fn.name() == "SparseCompressedTensorBackward0"

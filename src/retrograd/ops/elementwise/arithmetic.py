@@ -11,7 +11,7 @@ from ...engine.backward.fitting import expands
 from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.dims import integers, once
@@ -222,7 +222,8 @@ _sub_scaled = pointwise(
     examples=[example("3x4, 4", alpha=2), example(", ", alpha=-0.5)],
     node_name="SubBackward0",
 )
-_rsub_scaled = renamed(_sub_scaled, "RsubBackward1")
+_rsub_scaled = renamed(_sub_scaled, "RsubBackward0", lambda node: (1, 0))
+_rsub_number_scaled = renamed(_sub_scaled, "RsubBackward1", lambda node: (1,))
 
 
 def scaled(name: str, function: Any, input: Any, other: Any, alpha: Any) -> Any:
@@ -331,11 +332,12 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([8., 6.])
     """
-    once = alpha.__class__ is int and alpha == 1
-    if not once:
-        return scaled("sub", _rsub_scaled, other, input, alpha)  # type: ignore[no-any-return]
+    number = not isinstance(other, Tensor)
+    if alpha.__class__ is not int or alpha != 1:
+        function = _rsub_number_scaled if number else _rsub_scaled
+        return scaled("sub", function, other, input, alpha)  # type: ignore[no-any-return]
     whole = operand(other, input._array.dtype)
-    return (_rsub if isinstance(other, Tensor) else _rsub_number)(whole, input)  # type: ignore[no-any-return]
+    return (_rsub_number if number else _rsub)(whole, input)  # type: ignore[no-any-return]
 
 
 _div_number = renamed(_div, "MulBackward0", lambda node: (1, 0))  # there by the reciprocal
@@ -366,7 +368,10 @@ def sum_to_size(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
     if shape == input._array.shape != ():
         return input
-    return sum_to(input.long() if input._array.dtype.kind in "biu" else input, shape=shape)
+    made = sum_to(input.long() if input._array.dtype.kind in "biu" else input, shape=shape)
+    if len(shape) == input._array.ndim > 0:
+        return made
+    return name_node(made, "ViewBackward0" if shape else "SumBackward0")
 
 
 multiply, subtract, negative = mul, sub, neg

@@ -193,9 +193,9 @@ _clamp_by_tensors = pointwise(
 )
 
 _clamp_min_by_number = renamed(_clamp, "ClampMinBackward0")
-_clamp_min_by_tensor = renamed(_clamp_by_tensors, "ClampMinBackward1")
+_clamp_min_by_tensor = renamed(_clamp_by_tensors, "ClampMinBackward1", lambda node: (0, 1))
 _clamp_max_by_number = renamed(_clamp, "ClampMaxBackward0")
-_clamp_max_by_tensor = renamed(_clamp_by_tensors, "ClampMaxBackward1")
+_clamp_max_by_tensor = renamed(_clamp_by_tensors, "ClampMaxBackward1", lambda node: (0, 2))
 
 
 @public(out=True, methods="clamp clamp_")

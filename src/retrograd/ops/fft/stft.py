@@ -118,7 +118,8 @@ def stft(
         bins = to_half("rfft", frames, None, (-1,), norm)
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
-    found = name_node(transpose(bins, -1, -2), "TransposeBackward1")
+    name = "TransposeBackward1" if input.ndim > 1 else "SqueezeBackward4"
+    found = name_node(transpose(bins, -1, -2), name)
     return as_non_view(view_as_real(found) if return_complex is False else found)
 
 
@@ -263,8 +264,8 @@ def _overlapped(
             UserWarning,
             stacklevel=3,
         )
-        found = constant_pad_nd(found, (0, last - total))
-    return found
+        return constant_pad_nd(found, (0, last - total))
+    return name_node(found, "DivBackward0" if input.ndim > 2 else "SqueezeBackward1")
 
 
 def _added(parts: Tensor, hop: int, shape: tuple[int, ...], first: int, kept: int) -> Tensor:

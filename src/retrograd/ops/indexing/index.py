@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import MOST_DIMS, as_non_view, check_broadcast
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.saved import SavedTensor
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...errors import wrong_type
@@ -329,7 +329,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     check_range(index, place, shape, "index_select")
     if not shape:
-        return as_non_view(_index_select(input.reshape(1), index, dim=0).reshape(()))
+        made = as_non_view(_index_select(input.reshape(1), index, dim=0).reshape(()))
+        return name_node(made, "IndexSelectBackward0")
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

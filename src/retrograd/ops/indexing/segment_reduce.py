@@ -281,7 +281,7 @@ def segment_reduce(
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
         lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)
         found = found / new_tensor(lined)
-    return found.reshape((*sizes.shape, *shape[1:]))
+    return name_node(found.reshape((*sizes.shape, *shape[1:])), "SegmentReduceBackward0")
 
 
 def _segments(

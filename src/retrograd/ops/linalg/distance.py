@@ -180,10 +180,11 @@ def cdist(
 def _distances(op: Callable[..., Tensor], x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
-        return as_non_view(_distances(op, x2, x1, **params).mT)
+        return name_node(as_non_view(_distances(op, x2, x1, **params).mT), "CdistBackward0")
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
-        return as_non_view(op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0]))
+        made = op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])
+        return name_node(as_non_view(made), "CdistBackward0")
     return op(x1, x2, **params)
 
 

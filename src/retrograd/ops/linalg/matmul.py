@@ -40,7 +40,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if m == 2:
             return bilinear.mm(input, other)
         if m == 1:
-            return as_non_view(bilinear.mm(input.unsqueeze(0), other).squeeze(0))
+            row = as_non_view(bilinear.mm(input.unsqueeze(0), other).squeeze(0))
+            return name_node(row, "SqueezeBackward4")
     if m == 0 or n == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D"
@@ -48,9 +49,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 1:
         if m <= 2:
             return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
-        return as_non_view(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
+        rows = as_non_view(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
+        return name_node(rows, "UnsafeViewBackward0")
     if m == 1:
-        return as_non_view(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
+        rows = as_non_view(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
+        return name_node(rows, "UnsafeViewBackward0")
     return _stacks(input, other)  # type: ignore[no-any-return]
 
 

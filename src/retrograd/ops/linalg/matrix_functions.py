@@ -146,7 +146,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
             f"linalg.vecdot: Expected x and y to have the same dtype, but found {x.dtype} and "
             f"{y.dtype} instead"
         )
-    return sum_over(x.conj() * y, dim)
+    made = sum_over(x.conj() * y, dim)
+    return name_node(made, "VdotBackward0") if x.ndim == y.ndim == 1 else made
 
 
 @public(out=True)

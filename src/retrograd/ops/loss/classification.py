@@ -168,7 +168,7 @@ def nll_loss(
         return _unseen_losses(input, target, weight, ignore_index, reduction)
     if input._array.ndim == 1:
         loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
-        return loss.reshape(()) if reduction == "none" else loss
+        return loss if reduction != "none" else name_node(loss.reshape(()), "NllLossBackward0")
     classes = input._array.shape[1]
     _check_weight(weight, classes, input)
     indices, share, total = shares(
@@ -243,7 +243,7 @@ def cross_entropy(
     if input._array.ndim == 1:
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
-        return loss.reshape(()) if reduction == "none" else loss
+        return loss if reduction != "none" else name_node(loss.reshape(()), "NllLossBackward0")
     fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and is_seen(target._array)
     if fused and input._array.shape[1] and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
@@ -442,7 +442,11 @@ def multilabel_margin_loss(
     if input._array.ndim < 2:
         one = input.reshape(1, -1), target.reshape(1, -1)
         loss = multilabel_margin_loss(*one, reduction=reduction)
-        return loss.reshape(()) if reduction == "none" else loss
+        return (
+            loss
+            if reduction != "none"
+            else name_node(loss.reshape(()), "MultilabelMarginLossBackward0")
+        )
     classes, input = input._array.shape[1], piecewise(input)
     if known_true(((target._array < -1) | (target._array >= classes)).any()):
         raise RuntimeError(

@@ -113,7 +113,7 @@ def _normalized(op: Any, input: Tensor, *parameters: Tensor | None, **params: An
     if kind.itemsize > 2:
         return op(input, *parameters, **params)
     out, mean, var = op(*[_single(t) for t in (input, *parameters)], **params)
-    return recorded.cast(out, dtype=kind), mean, var
+    return name_node(recorded.cast(out, dtype=kind), op.op.node_name), mean, var
 
 
 def _single(t: Tensor | None) -> Any:
@@ -246,7 +246,8 @@ def instance_norm(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
         _check_channels(shape[1], running_mean=running_mean, running_var=running_var)
-        return _with_running(input, running_mean, running_var, weight, bias, eps)
+        made = _with_running(input, running_mean, running_var, weight, bias, eps)
+        return name_node(made, "ViewBackward0")
     count = math.prod(shape[2:])
     if count == 1:
         raise ValueError(

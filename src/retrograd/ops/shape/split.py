@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.registry import declare, example, renamed
+from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import integer, normalize_dim
@@ -141,11 +141,14 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, each, place)
 
 
-def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[Tensor, ...]:
+def _single_views(
+    input: Tensor, parts: tuple[Tensor, ...], dim: int, name: str = "UnsafeSplitBackward0"
+) -> tuple[Tensor, ...]:
     """The same pieces, but each as a view made by a call of its own, which may be written."""
     before = (slice(None),) * normalize_dim(dim, input._array.ndim)
     edges = itertools.accumulate((p._array.shape[len(before)] for p in parts), initial=0)
-    return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
+    places = [(*before, slice(a, b)) for a, b in itertools.pairwise(edges)]
+    return tuple([name_node(basic(input, index=place), name) for place in places])
 
 
 @public(methods="unsafe_split")
@@ -167,7 +170,8 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
     >>> rg.unsafe_split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
     """
-    return unsafe_split(input, list(split_sizes), dim)
+    parts = split(input.detach(), list(split_sizes), dim)
+    return _single_views(input, parts, dim, "UnsafeSplitWithSizesBackward0")
 
 
 @public(methods="unsafe_chunk")

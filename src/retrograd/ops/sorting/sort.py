@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.registry import declare, example
+from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
 from ...kernels.layout import as_it_lies
@@ -300,6 +300,7 @@ def _distinct(name: str, forward: Any, **more: Any) -> Any:
 
 
 _unique_op = _distinct("unique", _unique, node_name="Unique2Backward0")
+_unique_slices = renamed(_unique_op, "UniqueDimBackward0")
 _unique_consecutive_op = _distinct("unique_consecutive", _unique_consecutive)
 
 
@@ -326,8 +327,11 @@ def unique(
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
     """
-    axis = None if dim is None else _slices_of(input, dim, "unique")
-    return _asked(_unique_op(input, dim=axis), return_inverse, return_counts)
+    if dim is None:
+        found = _unique_op(input, dim=None)
+    else:
+        found = _unique_slices(input, dim=_slices_of(input, dim, "unique"))
+    return _asked(found, return_inverse, return_counts)
 
 
 @public(methods="unique_consecutive")

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import retrograd
 
 from ...engine.overriding import names
-from ...engine.registry import OPS, name_node
+from ...engine.registry import OPS
 from ...engine.tensor import Tensor
 from ...ops import lazy_loading
 from ..names import foreach
 from ..names.missing import reason
-from ..names.view_copies import sliced
+from ..names.view_copies import alias, sliced
 from ..sheets import said
 from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
 from .handlers import dispatch, is_dispatched
@@ -106,7 +106,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
-    "alias": lambda input: name_node(input.view_as(input), "AliasBackward0"),
+    "alias": alias,
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
     "convolution_backward": convolution_backward,
     "copy": lambda input, src: input.clone().copy_(src),

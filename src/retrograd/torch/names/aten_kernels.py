@@ -193,7 +193,7 @@ def native_layer_norm(
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    return (out, *moments(input, dims, eps, True))
+    return (out, *moments(input.detach(), dims, eps, True))
 
 
 def native_group_norm(
@@ -219,7 +219,7 @@ def native_group_norm(
             f"{list(input.shape)} for N={N}, C={C}, HxW={HxW}"
         )
     out = normalization.group_norm(input, group, weight, bias, eps)
-    return (out, *moments(input.reshape(N, group, -1), 2, eps, False))
+    return (out, *moments(input.reshape(N, group, C // group * HxW), 2, eps, False))
 
 
 def native_batch_norm(
@@ -246,7 +246,7 @@ def native_batch_norm(
     if not training:
         return out, input.new_empty(0), input.new_empty(0)
     dims = tuple(d for d in range(input.ndim) if d != 1)
-    return (out, *moments(input, dims, eps, False))
+    return (out, *moments(input.detach(), dims, eps, False))
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

@@ -37,7 +37,7 @@ def _view(input: Tensor, size: Any = None, dtype: Any = None) -> Tensor:
 
 # By name: a view function with the arguments of its copy; those of an example; what that gives.
 VIEWS: dict[str, tuple[Callable[..., Any], str, str]] = {
-    "alias": (lambda input: input, "x", "[[1, 2], [3, 4]]"),
+    "alias": (lambda input: alias(input), "x", "[[1, 2], [3, 4]]"),
     "as_strided": (as_strided, "x, (2, 2), (1, 2)", "[[1, 3], [2, 4]]"),
     "detach": (lambda input: input.detach(), "x", "[[1, 2], [3, 4]]"),
     "diagonal": (diagonal, "x", "[1, 4]"),
@@ -68,6 +68,11 @@ VIEWS: dict[str, tuple[Callable[..., Any], str, str]] = {
 SEVERAL = ("split", "split_with_sizes", "unbind")  # whose copies are a tuple
 
 
+def alias(input: Tensor) -> Tensor:
+    """A view of all elements."""
+    return name_node(input.view_as(input), "AliasBackward0")
+
+
 def in_order(t: Tensor) -> Tensor:
     """A copy in row-major order, if there is one; its node is called as that of the view."""
     made = t.clone(memory_format=contiguous_format if t.layout is strided else None)
@@ -79,7 +84,8 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
 
     def copy(*args: Any, **kwargs: Any) -> Any:
         found = view(*args, **kwargs)
-        return tuple(map(in_order, found)) if name in SEVERAL else in_order(found)
+        made = tuple(map(in_order, found)) if name in SEVERAL else in_order(found)
+        return name_node(made, "NarrowCopyBackward0") if name == "narrow" else made
 
     call = f"rg.{name}_copy({arguments})"
     return older(

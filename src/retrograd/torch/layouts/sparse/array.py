@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ....engine.registry import name_node
+from ....engine.tensor import Tensor
 from ....kernels import sums
 from ....kernels.allocation import copied, table, zeros
 from ..layout import Layout
 from .pattern import COO, Form, Pattern
 
 if TYPE_CHECKING:
-    from ....engine.tensor import Tensor
+    from ....engine.op import Op
 
 __all__ = ["Sparse", "common", "is_sparse", "refused", "rule"]
 
@@ -84,6 +86,13 @@ class Sparse(Layout):
             kind = self.layout.removeprefix("sparse_").upper()
             raise RuntimeError(f"Sparse {kind} tensors do not have is_contiguous")
         return SimpleNamespace(c_contiguous=False)
+
+    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The result of an op by its rule, whose node has the name of the op."""
+        found = super().interpret(op, inputs, params)
+        if not isinstance(found, Tensor) or any(found is each for each in inputs):
+            return found
+        return name_node(found, op.node_name)
 
     def merged(self) -> Sparse:
         """This array, coalesced."""

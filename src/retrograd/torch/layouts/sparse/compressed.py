@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....engine.registry import name_node
 from ....engine.tensor import Tensor
 from ....ops.core.arguments import titled
 from ....ops.creation.factories import shape_of
@@ -77,7 +78,7 @@ def sparse_compressed_tensor(
     if across.size and (across.min() < 0 or across.max() >= line):
         raise RuntimeError(f"`0 <= {names[1]} < {names[2]}` is not satisfied.")
     found = regrouped(entries.reshape(places.shape[1], *inner), places, shape, form)
-    return as_leaf(found, requires_grad)
+    return as_leaf(name_node(found, "SparseCompressedTensorBackward0"), requires_grad)
 
 
 def _validate_sparse_compressed_tensor_args(

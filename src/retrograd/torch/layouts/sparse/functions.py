@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .... import dtypes
+from ....engine.op import camel_case
+from ....engine.registry import name_node
 from ....engine.tensor import Tensor, new_tensor
 from ....ops.activation.softmax import log_softmax as dense_log_softmax
 from ....ops.activation.softmax import softmax as dense_softmax
@@ -51,7 +53,8 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
                 f"sparse.mm(): {name} must be a matrix, but has shape {list(x.shape)}"
             )
     if reduce == "sum":
-        return mat1.mm(mat2)
+        twice = is_sparse(mat1) and is_sparse(mat2)
+        return name_node(mat1.mm(mat2), f"Sparse{'SparseMatmul' if twice else 'Addmm'}Backward0")
     if reduce not in REDUCED:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}; of a "
@@ -113,7 +116,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
     >>> rg.sparse.addmm(rg.ones(1, 1), rg.tensor([[0.0, 2.0]]).to_sparse(), rg.ones(2, 1))
     tensor([[3.]])
     """
-    return dense_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    made = dense_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return name_node(made, "SparseAddmmBackward0")
 
 
 def sampled_addmm(
@@ -150,7 +154,8 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     if dim is None:
         return rules.sum_all(input)
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    return rules.sum_dim(input, dim=normalize_dims(dims, input.ndim), keepdim=False)
+    found = rules.sum_dim(input, dim=normalize_dims(dims, input.ndim), keepdim=False)
+    return name_node(found, "SparseSumBackward0")
 
 
 def normalized(
@@ -180,7 +185,8 @@ def normalized(
     powers, which = less.exp(), new_tensor(group)
     sums = embedding._sum_rows(powers, which, rows=len(found), skip=None, by_frequency=False)
     shares = share(less, powers, index_select(sums, 0, which))
-    return rules.sparse_of(shares.reshape(values.shape), pattern)
+    made = rules.sparse_of(shares.reshape(values.shape), pattern)
+    return name_node(made, f"Sparse{camel_case(name)}Backward0")
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:

@@ -66,10 +66,10 @@ def values(self: Tensor) -> Tensor:
     if not pattern.coalesced:
         raise RuntimeError(UNCOALESCED.format("values"))
     if pattern.form == COO:
-        return stored(self).clone()
+        return name_node(stored(self).clone(), "ValuesBackward0")
     _, across, order = pattern.compressed
     shape = (*across.shape, *(pattern.form.block or ()), *pattern.shape[pattern.dims :])
-    return chosen(self, order).reshape(shape)
+    return name_node(chosen(self, order).reshape(shape), "ValuesBackward0")
 
 
 def _indices(self: Tensor) -> Tensor:
@@ -147,7 +147,9 @@ def coalesce(self: Tensor) -> Tensor:
     tensor([5.])
     """
     pattern = check_layout(self, "coalesce", "sparse coordinate", "sparse_coo")
-    return self if pattern.coalesced else sparse_of(stored(self), coalesced(self))
+    if pattern.coalesced:
+        return self
+    return name_node(sparse_of(stored(self), coalesced(self)), "CoalesceBackward0")
 
 
 def is_coalesced(self: Tensor) -> bool:
@@ -342,7 +344,8 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
             "sparse_mask(): operands have incompatible sizes; self has size "
             f"{list(self.shape)} but mask has size {list(mask.shape)}"
         )
-    return sparse_of(stored_at(self, coalesced(mask)), coalesced(mask))
+    made = sparse_of(stored_at(self, coalesced(mask)), coalesced(mask))
+    return name_node(made, "SparseMaskBackward0")
 
 
 METHODS: tuple[Any, ...] = (
