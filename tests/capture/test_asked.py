@@ -226,8 +226,8 @@ OPERANDS = (scaled, on_the_left, of_complex, in_place, compared, differentiated)
 @pytest.mark.parametrize("step", OPERANDS, ids=lambda step: step.__name__)
 def test_values_are_operands_beside_tensors_in_each_call(step, dtype):
     compiled = rg.compile(step, fullgraph=True)
-    for x in (x_of(0.25, 3.0), x_of(2.0, 0.0), x_of(-1.0, 0.5)):  # 2.0 is a constant, too
-        x = x.to(dtype)
+    for given in (x_of(0.25, 3.0), x_of(2.0, 0.0), x_of(-1.0, 0.5)):  # 2.0 is a constant, too
+        x = given.to(dtype)
         found, expected = compiled(x), step(x)
         assert (found.dtype, found._version) == (expected.dtype, expected._version)
         rg.testing.assert_close(found, expected, rtol=1e-15, atol=0.0, equal_nan=True)

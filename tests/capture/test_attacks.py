@@ -1219,6 +1219,8 @@ def test_a_diagonal_is_filled_in_each_call(shape):
         assert found.tolist() == expected.tolist()
         assert found._version == expected._version == 1
     assert not compiled.compiled.reasons
+
+
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("of_all", [False, True])
 def test_hooks_of_an_optimizer_that_change_what_the_step_reads(late, of_all):

@@ -242,7 +242,7 @@ class Compiled:
         replay, text = providers.service("backends").by_backend(
             self.backend, self.function, args, kwargs
         )
-        return replay, Listing(Rows([]), Rows([]), text), ()
+        return replay, Listing(Rows([]), Rows([]), text, ()), ()
 
     def keep(
         self, recording: Recording, watch: Watch, result: Any, replayed: Any, resized: bool
