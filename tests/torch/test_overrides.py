@@ -254,6 +254,28 @@ def test_where_nobody_answers_it_is_a_type_error_that_names_function_and_types()
         rg.ones(1) + Refuses()
 
 
+class AsksAgain:
+    """As a tensor of another library, which calls what it is asked about."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda other: rg.ones(2) + other,
+        lambda other: rg.add(rg.ones(2), other),
+        lambda other: rg.ones(2) == other,
+        lambda other: rg.cat([rg.ones(2), other]),
+    ],
+)
+def test_an_object_that_asks_again_is_named(call):
+    with pytest.raises(TypeError, match=r"AsksAgain.* with the same arguments.*as_tensor"):
+        call(AsksAgain())
+
+
 def test_an_error_in_an_override_of_an_operator_is_raised():
     class Wrong(rg.Tensor):
         @classmethod

@@ -65,6 +65,10 @@ NOBODY = (
     "NotImplemented: no implementation found for '{name}' on types that implement "
     "__torch_function__: {types}{mode}"
 )
+ASKS_AGAIN = (
+    "the __torch_function__ of {0} calls '{1}' with the same arguments, which asks it again. If it "
+    "is a tensor of another library, convert it: as_tensor(other.numpy())"
+)
 
 forms: dict[Any, Any] = {}  # the form that users see, by function
 names: dict[Any, str] = {}  # what errors call a function
@@ -185,7 +189,12 @@ def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]
         if answer is not NotImplemented:
             return answer
     for value in asked:
-        answer = value.__torch_function__(function, types, args, kwargs)
+        try:
+            answer = value.__torch_function__(function, types, args, kwargs)
+        except RecursionError as error:
+            if hasattr(type(value), "_array"):  # a class of ours, in its own error
+                raise
+            raise TypeError(ASKS_AGAIN.format(type(value), name_of(function))) from error
         if answer is not NotImplemented:
             return answer
     return NotImplemented
@@ -193,9 +202,7 @@ def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]
 
 def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
     """The error for a call that all who were asked have refused."""
-    stack = modes.state.function_modes
-    name = str(names.get(function) or getattr(function, "__qualname__", repr(function)))
-    name = name.replace("retrograd.", f"{version.called}.", 1)
+    stack, name = modes.state.function_modes, name_of(function)
     mode = f", nor in the mode {stack[-1]!r}" if stack else ""
     return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
 
@@ -343,3 +350,9 @@ def count_mode(count: int) -> None:
 
 
 _modes = 0
+
+
+def name_of(function: Any) -> str:
+    """What errors call a function."""
+    name = str(names.get(function) or getattr(function, "__qualname__", repr(function)))
+    return name.replace("retrograd.", f"{version.called}.", 1)
