@@ -172,3 +172,10 @@ X, BINS = rg.ones(16), rg.ones(3, 4) + 0j
 def test_transforms_that_cannot_be_raise(call, text):
     with pytest.raises(RuntimeError, match=text):
         call()
+
+
+def test_a_window_of_booleans_is_one_of_ones():
+    x = rg.arange(12.0)
+    bins = rg.stft(x, 4, window=rg.ones(4), return_complex=True)
+    same = rg.istft(bins, 4, window=rg.ones(4).bool(), length=12)
+    rg.testing.assert_close(same, x, rtol=1e-6, atol=1e-5)

@@ -64,3 +64,11 @@ def test_unpacking_leaves_away_what_is_not_wanted():
         rg.lu_unpack(packed.LU, packed.pivots.long())
     with pytest.raises(RuntimeError, match="int32"):
         rg.linalg.lu_solve(packed.LU, packed.pivots.long(), rg.eye(2))
+
+
+@pytest.mark.parametrize("lead", [(1,), (2, 1)])
+def test_the_permutation_has_the_dimensions_of_the_factors(lead):
+    LU, pivots = rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    P, L, U = rg.lu_unpack(LU.expand(*lead, 2, 2), pivots)
+    assert P.shape == L.shape == U.shape == (*lead, 2, 2)
+    assert (P == rg.tensor([[0.0, 1.0], [1.0, 0.0]])).all()

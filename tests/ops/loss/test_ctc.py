@@ -74,3 +74,12 @@ def test_a_target_too_long_costs_infinity_or_nothing():
 def test_lengths_that_do_not_fit_raise(arguments, text):
     with pytest.raises(RuntimeError, match=text):
         F.ctc_loss(rg.tensor(LOGITS), rg.tensor(TARGETS), *arguments)
+
+
+def test_without_inputs_only_an_empty_target_fits():
+    log_p = rg.zeros(5, 2, 4).log_softmax(2)
+    losses = F.ctc_loss(log_p, rg.ones(2, 2).long(), (0, 0), (0, 2), reduction="none")
+    assert losses.tolist() == [0.0, math.inf]
+    log_p.requires_grad_()
+    F.ctc_loss(log_p, rg.ones(2, 2).long(), (0, 0), (0, 0), reduction="sum").backward()
+    assert not log_p.grad.any()

@@ -203,6 +203,8 @@ def istft(
     else:
         frames = from_half("irfft", bins, (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
+    if weights is not None and weights._array.dtype.kind == "b":  # whose sums would be booleans
+        weights = weights.to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))
     if weights is None:
         weights = constant_like(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)
     return _overlapped(input, mul(frames, weights), weights, hop, center, length)

@@ -211,8 +211,11 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
             f"dtype, but it is {LU_pivots.dtype}. Use the pivots as lu_factor gave them"
         )
+    check_matrix(LU_data, "torch.lu_unpack")
     if unpack_pivots:
-        check_pivots("passed to lu_unpack", LU_pivots, LU_data._array.shape[-2])
+        shape = LU_data._array.shape
+        check_pivots("passed to lu_unpack", LU_pivots, shape[-2])
+        LU_pivots = LU_pivots.expand(*shape[:-2], min(shape[-2:]))
     nothing = constant_like(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)

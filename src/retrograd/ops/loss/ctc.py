@@ -83,6 +83,11 @@ def ctc_loss(
         one = log_probs.unsqueeze(1), targets.reshape(1, -1)
         loss = ctc_loss(*one, input_lengths, target_lengths, blank, reduction, zero_infinity)
         return loss.reshape(()) if reduction == "none" else loss
+    if log_probs._array.ndim != 3:
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {log_probs._array.ndim}-dimensional tensor "
+            "for argument #1 'log_probs' of ctc_loss: give (T, N, C), or (T, C) for one sequence"
+        )
     steps, samples, classes = log_probs._array.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range: got {blank} for {classes} classes")
@@ -126,7 +131,8 @@ def _forward(log_probs: Tensor, labels: Any, times: Any, lengths: Any, blank: in
         step = ways.logsumexp(0) + at_state[t]
         alpha = step.where(new_tensor(t < times[:, None]), alpha)
     ends = np.stack([2 * lengths, np.maximum(2 * lengths - 1, 0)], 1)
-    last = alpha.gather(1, new_tensor(ends))
-    none = np.stack([times == 0, (lengths == 0) | (times == 0)], 1)
+    last = alpha.gather(1, new_tensor(ends)).where(new_tensor(times[:, None] > 0), 0.0)
+    nothing = times == 0  # which only the empty target fits, for certain
+    none = np.stack([nothing & (lengths > 0), (lengths == 0) | nothing], 1)
     last = last + new_tensor(np.where(none, NEVER, 0.0).astype(dtype))
     return last.logsumexp(1)

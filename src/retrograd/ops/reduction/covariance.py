@@ -62,7 +62,7 @@ def cov(
             "of observations.",
             stacklevel=2,
         )
-        norm = norm * 0
+        norm = norm - norm  # 0 without a sign
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
     return as_non_view((recorded.mm(centred, right.mH) / norm).squeeze())

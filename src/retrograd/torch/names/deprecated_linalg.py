@@ -111,4 +111,5 @@ def triangular_solve(
     check_same_dtype(A, b, "triangular_solve")
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    return return_types.triangular_solve(name_node(found, "TriangularSolveBackward0"), A.clone())
+    copied = A.expand(*found.shape[:-2], *A.shape[-2:]).clone()
+    return return_types.triangular_solve(name_node(found, "TriangularSolveBackward0"), copied)
