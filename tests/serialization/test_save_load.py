@@ -246,9 +246,18 @@ def test_a_file_that_can_only_be_written_is_written():
 
 
 def test_the_same_data_gives_the_same_bytes(tmp_path):
-    for name in ("a.pt", "b.pt"):
-        rg.save({"x": rg.arange(3), "y": [rg.ones(2), 3]}, tmp_path / name)
-    assert (tmp_path / "a.pt").read_bytes() == (tmp_path / "b.pt").read_bytes()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        rg.save({"x": rg.arange(3), "y": [rg.ones(2), 3]}, tmp_path / folder / "x.pt")
+    assert (tmp_path / "a/x.pt").read_bytes() == (tmp_path / "b/x.pt").read_bytes()
+
+
+@pytest.mark.parametrize(("name", "folder"), [("a.pt", "a"), ("b.c.pth", "b.c"), ("d", "d")])
+def test_the_folder_in_the_archive_has_the_name_of_the_file(tmp_path, name, folder):
+    rg.save(rg.ones(1), tmp_path / name)
+    with zipfile.ZipFile(tmp_path / name) as archive:
+        assert {entry.split("/")[0] for entry in archive.namelist()} == {folder}
+    assert rg.load(tmp_path / name).tolist() == [1.0]
 
 
 def test_what_is_written_is_an_archive_that_any_tool_reads():

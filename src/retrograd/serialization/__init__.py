@@ -9,15 +9,17 @@ so that a crash leaves the old file in `files`. `reading` tells formats apart. `
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..engine.tensor import device
 from . import npz, safetensors
 from .archive import archived, get_crc32_options, set_crc32_options
-from .files import write
+from .files import is_path, write
 from .legacy import legacy_parts
 from .pickler import pickler_of
 from .locations import (
@@ -88,7 +90,8 @@ def save(
         block = bytes(memoryview(kept.bytes).nbytes) if skips_data() else kept.bytes
         records.append((f"data/{kept.key}", block))
     records.append(("version", b"3\n"))
-    write(f, archived((f"archive/{name}", block) for name, block in records))
+    folder = Path(os.fspath(f)).stem if is_path(f) else "archive"
+    write(f, archived((f"{folder}/{name}", block) for name, block in records))
 
 
 def load(

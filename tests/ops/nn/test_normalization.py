@@ -219,6 +219,13 @@ def test_rms_norm_of_half_floats_squares_in_single_precision(dtype):
     assert abs(small[0].item() - 0.029) < 1e-4  # eps is that of float32
 
 
+def test_rms_norm_leaves_the_channels_innermost():
+    x = rg.randn(2, 3, 4, 5).to(memory_format=rg.channels_last)
+    found = F.rms_norm(x, (5,), rg.full((5,), 2.0))
+    assert found.stride() == (60, 1, 15, 3)
+    rg.testing.assert_close(found, F.rms_norm(x.contiguous(), (5,), rg.full((5,), 2.0)))
+
+
 def test_half_floats_are_normalised_by_single_parameters():
     x, weight = rg.tensor([[1.0, 3.0]]).half(), rg.tensor([2.0, 2.0], requires_grad=True)
     y = F.layer_norm(x, (2,), weight, rg.zeros(2))

@@ -48,3 +48,17 @@ def test_it_is_among_the_optimizers_that_a_star_imports():
     names = {}
     exec("from retrograd.optim import *", names)
     assert names["SparseAdam"] is rg.optim.SparseAdam is rg.optim.sparse_adam.SparseAdam
+
+
+def test_lbfgs_takes_sparse_gradients():
+    table = rg.nn.Parameter(rg.ones(3, 2))
+    optimizer = rg.optim.LBFGS([table], lr=0.5, max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = rg.nn.functional.embedding(rg.tensor([1]), table, sparse=True).square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert table.tolist() == [[1.0, 1.0], [0.75, 0.75], [1.0, 1.0]]

@@ -12,6 +12,7 @@ from typing import Any
 from ...engine import native
 from ...engine.naming import integer_in
 from ...engine.overriding import IGNORED, named_in
+from ...errors import wrong_type
 
 
 @native.in_c
@@ -92,6 +93,13 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
         f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
         f"{type(wrong).__name__}"
     )
+
+
+def sequence(value: Any, name: str, argument: str) -> tuple[int, ...]:
+    """The integers in a tuple or list; TypeError for anything else, also for one integer."""
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(name, argument, "tuple of ints", value)
+    return integers((value,), name, argument)
 
 
 def is_size(value: Any, place: int) -> bool:

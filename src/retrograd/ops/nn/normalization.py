@@ -21,8 +21,9 @@ from ...engine.tensor import Tensor, wrap, wrote
 from ...engine.writable import check_memory
 from ...errors import conversion
 from ...kernels.allocation import has_class, has_memory
-from ...kernels.layout import is_formatted
-from ...quiet import copyto
+from ...kernels.layout import channels_inside, is_formatted
+from ...quiet import copyto, quietly
+from ..core.dims import sequence
 from ..core.pointwise import check_constant, check_floating
 from ..creation.memory_format import in_order_of
 from ..shape.pad import constant_pad_nd
@@ -194,6 +195,11 @@ def batch_norm(
     return out  # type: ignore[no-any-return]
 
 
+@quietly
+def _inverse_root(var: Any, eps: float) -> Any:
+    return (1.0 / np.sqrt(var + eps)).astype(var.dtype)
+
+
 def _with_running(
     input: Tensor, mean: Any, var: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -204,7 +210,7 @@ def _with_running(
         out = _with_running(_single(input), single[0], single[1], single[2], single[3], eps)
         return recorded.cast(out, dtype=kind)
     if in_memory(mean, var):
-        scale: Any = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
+        scale: Any = wrap(_inverse_root(var._array, eps))
     else:
         scale = (var.detach() + eps).rsqrt()
     if weight is not None:
@@ -239,6 +245,8 @@ def instance_norm(
     """
     shape, ndim = input._array.shape, input._array.ndim
     check_floating("instance_norm", input)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     check_constant("instance_norm", running_mean=running_mean, running_var=running_var)
     if not use_input_stats:
         if running_mean is None or running_var is None:
@@ -284,6 +292,7 @@ def _trailing(
             "element, but got normalized_shape = []"
         )
     if shape[len(shape) - len(wanted) :] != wanted or len(shape) < len(wanted):
+        wanted = sequence(wanted, name, "normalized_shape")
         sizes = ", ".join(map(str, wanted))
         raise RuntimeError(
             f"Given normalized_shape=[{sizes}], expected input with shape [*, {sizes}], but got "
@@ -341,7 +350,7 @@ def rms_norm(
         out = rms_norm(_single(input), normalized_shape, _single(weight), eps)
         return recorded.cast(out, dtype=kind)
     eps = float(np.finfo(kind).eps) if eps is None else eps
-    input = input.contiguous()
+    input = input if channels_inside(input._array) else input.contiguous()
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
     return out if weight is None else (out * weight).to(input.dtype)
