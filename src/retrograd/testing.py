@@ -168,10 +168,11 @@ def unlike(
             same = actual == expected
             return None if same else f"Booleans mismatch: {actual} is not {expected}"
         return scalars(actual, expected, rtol, atol, how)
-    if not all(isinstance(value, (Tensor, np.ndarray)) for value in (actual, expected)):
+    both = (actual, expected)
+    if not any(all(isinstance(v, kind) for v in both) for kind in (Tensor, np.ndarray)):
         raise TypeError(
             f"No comparison pair was able to handle inputs of type {type(actual)} and "
-            f"{type(expected)}. Give tensors, arrays, numbers, or containers of them."
+            f"{type(expected)}. Give two tensors, arrays, numbers, or containers of them."
         )
     if not subclasses and type(actual) is not type(expected):
         raise TypeError(f"{type(actual)} and {type(expected)} differ, with allow_subclasses=False")

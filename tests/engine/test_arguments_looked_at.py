@@ -19,7 +19,7 @@ X = rg.arange(6.0).reshape(2, 3)
         (lambda: X.transpose(np.True_, 0), "'dim0' .*must be int, not numpy.bool"),
         (lambda: X.transpose(0.0, 1), "'dim0' .*must be int, not float"),
         (lambda: X.chunk(rg.tensor(2.0)), "'chunks' .*must be int, not Tensor"),
-        (lambda: X.chunk(rg.tensor([2])), "'chunks' .*must be int, not Tensor"),
+        (lambda: X.chunk(rg.tensor([2, 2])), "'chunks' .*must be int, not Tensor"),
         (lambda: F.group_norm(X, True), "'num_groups' .*must be int, not bool"),
         (lambda: rg.cat([X, X], dim=True), "'dim' must be int, not bool"),
         (lambda: rg.cat([X, X], axis=True), "'dim' must be int, not bool"),

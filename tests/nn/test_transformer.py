@@ -50,7 +50,8 @@ def test_stacks_give_their_layers_masks_by_name():
             self.seen = {"is_causal": is_causal, "src_mask": src_mask, **others}
             return x
 
-    encoder, decoder = nn.TransformerEncoder(Layer(), 1), nn.TransformerDecoder(Layer(), 1)
+    encoder = nn.TransformerEncoder(Layer(), 1, enable_nested_tensor=False)
+    decoder = nn.TransformerDecoder(Layer(), 1)
     mask = rg.zeros(2, 2)
     encoder(rg.ones(2, 1, 4), mask)
     assert encoder.layers[0].seen["src_mask"] is mask
@@ -88,10 +89,11 @@ def test_a_causal_hint_without_its_mask_raises(norm_first):
     x = rg.randn(3, 1, 8)
     encoder = nn.TransformerEncoderLayer(8, 2, 16, norm_first=norm_first)
     decoder = nn.TransformerDecoderLayer(8, 2, 16, norm_first=norm_first)
-    whole = nn.Transformer(8, 2, 1, 1, 16, norm_first=norm_first)
+    with pytest.warns(UserWarning, match="enable_nested_tensor is True, but"):
+        whole = nn.Transformer(8, 2, 1, 1, 16, norm_first=norm_first)
     for call in [
         lambda: encoder(x, is_causal=True),
-        lambda: nn.TransformerEncoder(encoder, 2)(x, is_causal=True),
+        lambda: nn.TransformerEncoder(encoder, 2, None, False)(x, is_causal=True),
         lambda: decoder(x, x, tgt_is_causal=True),
         lambda: decoder(x, x, memory_is_causal=True),
         lambda: nn.TransformerDecoder(decoder, 1)(x, x, tgt_is_causal=True),

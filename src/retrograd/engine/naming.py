@@ -267,7 +267,7 @@ def integer_in(value: Any) -> Any:
     array = getattr(value, "_array", value)
     if isinstance(value, bool) or getattr(getattr(array, "dtype", None), "kind", "i") == "b":
         return None
-    if array is not value and array.ndim:
+    if array is not value and array.size != 1:
         return None
     try:
         found = operator.index(value)

@@ -36,7 +36,7 @@ __all__ = ["ModuleHooks", "call_hooked"]
 
 NO_INPUT_GRADIENT = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
-    "no inputs require gradients: the hook sees None for each of them."
+    "no inputs require gradients: a full hook sees None for each of them."
 )
 NON_FULL = (
     "Using a non-full backward hook {where} is deprecated and will be removed in future versions: "
@@ -336,8 +336,7 @@ class BackwardHooks:
 
     def show_without_inputs(self) -> None:
         """Run the hooks of a module none of whose inputs requires grad."""
-        if self.full:
-            warnings.warn(NO_INPUT_GRADIENT, stacklevel=2)
+        warnings.warn(NO_INPUT_GRADIENT, stacklevel=2)
         for hook in self.full:
             changed = hook(self.module, (None,) * self.inputs[1], self.grad_output)
             if changed is not None and not (

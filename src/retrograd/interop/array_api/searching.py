@@ -101,7 +101,7 @@ def argsort(
     >>> xp.argsort(xp.asarray([2, 3, 1]))
     tensor([2, 0, 1])
     """
-    return ops.argsort(x, axis, descending, stable, **numpys_order(x))
+    return ops.argsort(x, axis, descending, stable=stable, **numpys_order(x))
 
 
 def unique_all(x: Tensor, /) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ...engine.tensor import Tensor
 from ...ops import full
 from .. import functional as F
 from .. import init
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -30,6 +32,7 @@ __all__ = [
     "TransformerEncoderLayer",
 ]  # fmt: skip
 
+NOT_NESTED = "enable_nested_tensor is True, but self.use_nested_tensor is False because {}"
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 
 
@@ -188,15 +191,36 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout3(self._fed(x))
 
 
+def _not_nested(layer: Any) -> str | None:
+    """Why PyTorch makes no nested tensors for such a layer; None if it does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        "norm_first was True": layer.norm_first,
+        "self_attn.batch_first was not True": not attention.batch_first,
+        "self_attn was passed bias=False": attention.in_proj_bias is None,
+        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "activation_relu_or_gelu was not True": not (
+            isinstance(layer.activation, (ReLU, GELU)) or layer.activation in ACTIVATIONS.values()
+        ),
+        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "self_attn.num_heads is odd": attention.num_heads % 2,
+    }
+    found = next((reason for reason, holds in reasons.items() if holds), None)
+    return found and f"encoder_layer.{found}"
+
+
 class TransformerEncoder(Module):
     """Copies of an encoder layer, one after another, and a normalization at the end.
 
     (L, N, d_model) to the same shape, as the layer takes it. `enable_nested_tensor` and
-    `mask_check` are accepted as in PyTorch; they make no difference.
+    `mask_check` are accepted as in PyTorch; they make no difference, and the first warns where it
+    would make none there, either: for layers without `batch_first` and others.
 
-    >>> layer = rg.nn.TransformerEncoderLayer(8, 2, 16)
-    >>> rg.nn.TransformerEncoder(layer, num_layers=2)(rg.ones(5, 3, 8)).shape
-    retrograd.Size([5, 3, 8])
+    >>> layer = rg.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    >>> rg.nn.TransformerEncoder(layer, num_layers=2)(rg.ones(3, 5, 8)).shape
+    retrograd.Size([3, 5, 8])
     """
 
     def __init__(
@@ -211,6 +235,10 @@ class TransformerEncoder(Module):
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        why = _not_nested(encoder_layer) if enable_nested_tensor else None
+        self.use_nested_tensor = enable_nested_tensor and why is None
+        if why is not None:
+            warnings.warn(NOT_NESTED.format(why), stacklevel=2)
 
     def forward(
         self,
@@ -279,9 +307,9 @@ class Transformer(Module):
     Xavier uniform. Raises RuntimeError where batch sizes differ or features are not d_model.
     Source: PyTorch's `nn.Transformer`.
 
-    >>> model = rg.nn.Transformer(8, 2, 1, 1, 16)
-    >>> model(rg.ones(5, 3, 8), rg.ones(4, 3, 8)).shape
-    retrograd.Size([4, 3, 8])
+    >>> model = rg.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(rg.ones(3, 5, 8), rg.ones(3, 4, 8)).shape
+    retrograd.Size([3, 4, 8])
     """
 
     def __init__(

@@ -54,10 +54,13 @@ class PackedSequence(_Fields):
         """A packed sequence; `unsorted_indices` follows from `sorted_indices`."""
         if batch_sizes is None:
             if not isinstance(data, (tuple, list)) or len(data) != 2:
-                raise ValueError(
-                    "PackedSequence needs batch_sizes. Make one by pack_padded_sequence(...)"
+                raise AssertionError(
+                    "Expected data to be a list or tuple of length 2, data and batch_sizes. Make "
+                    "one by pack_padded_sequence(...)"
                 )
             data, batch_sizes = data
+        if not isinstance(batch_sizes, Tensor):
+            raise wrong_type("PackedSequence", "batch_sizes", "Tensor", batch_sizes, 2)
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -123,7 +126,11 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     >>> rg.nn.utils.rnn.invert_permutation(rg.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else new_tensor(np.argsort(permutation._array))
+    if permutation is None:
+        return None
+    if not isinstance(permutation, Tensor):
+        raise wrong_type("invert_permutation", "permutation", "Tensor", permutation, 1)
+    return new_tensor(np.argsort(permutation._array))
 
 
 def pack_padded_sequence(

@@ -198,6 +198,8 @@ def number_in(value: Any, name: str, argument: str) -> Any:
         return value
     if moves(value):
         raise constant(name, argument, "Number", value)
+    if isinstance(value, Tensor) and value._array.size != 1:
+        raise wrong_type(name, argument, "Number", value)
     return float(value) if isinstance(value, np.bool_) else value.item()
 
 

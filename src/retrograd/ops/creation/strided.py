@@ -10,7 +10,7 @@ from ...engine.overriding import FACTORIES, named_in
 from ...engine.tensor import Tensor
 from ...kernels.memory import strided
 from ..core.arguments import public
-from ..core.dims import integers
+from ..core.dims import sequence
 from .factories import empty, shape_of
 from .from_data import check_dtype, finish
 
@@ -29,7 +29,7 @@ def empty_strided(
     (1, 2)
     """
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "empty_strided")
-    shape, steps = shape_of((size,), "empty_strided"), integers((stride,), "empty_strided")
+    shape, steps = shape_of((size,), "empty_strided"), sequence(stride, "empty_strided", "stride")
     if len(shape) != len(steps):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
@@ -64,7 +64,7 @@ def empty_permuted(
     (12, 1, 3)
     """
     shape = shape_of((size,), "empty_permuted")
-    order = integers((physical_layout,), "empty_permuted", "physical_layout")
+    order = sequence(physical_layout, "empty_permuted", "physical_layout")
     if len(shape) != len(order):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "

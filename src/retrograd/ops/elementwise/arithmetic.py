@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.dims import integers, once
 from ..core.engine_ops import cast, sum_to
-from ..core.pointwise import PAIRS, pointwise
+from ..core.pointwise import PAIRS, pointwise, unsupported
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = [
@@ -293,7 +293,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     """Quotient `input / other`, elementwise; integers give the default floating dtype.
 
     `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
-    zero. Raises RuntimeError for another mode.
+    zero. Raises RuntimeError for another mode, NotImplementedError for booleans in these modes.
 
     >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
@@ -305,6 +305,8 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"'{rounding_mode}'"
         )
+    if all(getattr(t, "dtype", type(t)) in (dtypes.boolean, bool) for t in (input, other)):
+        raise unsupported(f"div_{rounding_mode}", np.dtype(np.bool_), "Convert one: x.int()")
     return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)
 
 

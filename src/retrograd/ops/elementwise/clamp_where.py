@@ -18,7 +18,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import as_tensor
 from ...engine.registry import example, renamed
 from ...engine.tensor import Tensor, method
-from ...errors import UnorderedError
+from ...errors import UnorderedError, wrong_type
 from ...kernels.allocation import copied
 from ...kernels.layout import laid_out
 from ..core.arguments import public
@@ -268,6 +268,8 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
     """
+    if min is None:
+        raise wrong_type("clamp_min", "min", "Tensor or Number", min, 2)
     return bounded(input, min, None, _clamp_min_by_number, _clamp_min_by_tensor)
 
 
@@ -278,11 +280,13 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
     """
+    if max is None:
+        raise wrong_type("clamp_max", "max", "Tensor or Number", max, 2)
     return bounded(input, None, max, _clamp_max_by_number, _clamp_max_by_tensor)
 
 
 @public(out=True)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(condition: Tensor, input: Any = ..., other: Any = ...) -> Any:
     """`input` where the condition holds, else `other`, elementwise.
 
     All three broadcast; `input` and `other` are tensors or numbers, promoted together. The
@@ -299,9 +303,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
-    if input is None and other is None:
+    if input is ... and other is ...:
         return condition.nonzero(as_tuple=True)
-    if input is None or other is None:
+    if any(choice is ... or choice is None for choice in (input, other)):
         raise TypeError(
             "where(): received an invalid combination of arguments: give the condition alone, or "
             "what to choose where it holds and what elsewhere: where(condition, input, other)"

@@ -266,8 +266,7 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     """
     if not isinstance(input, Tensor):
         input = operand(input, other._array.dtype if isinstance(other, Tensor) else np.dtype("?"))
-    kinds = {input._array.dtype.kind, operand(other, input._array.dtype)._array.dtype.kind}
-    if "c" in kinds or kinds == {"b"}:
+    if "c" in (input._array.dtype.kind, operand(other, input._array.dtype)._array.dtype.kind):
         raise unsupported("floor_divide", input._array.dtype)
     return div(input, other, rounding_mode="floor")
 

@@ -165,13 +165,13 @@ def matrix_rank(
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of the X with the least norm of A X - B.
 
-    `A` is `(..., m, n)`, `B` `(..., m, k)` or vectors `(..., m)`, stacks broadcast. Singular values
-    up to `rcond` times the largest count as 0; by default eps * max(m, n). `driver` decides what is
-    given beside the solution, as in PyTorch: "gelsy" (the default) the rank; "gelsd" and "gelss"
-    also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels" those
-    alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have a
-    deficient A. The gradient is that for a constant rank. Raises LinAlgError for NaN, RuntimeError
-    for another `driver` and shapes that do not fit.
+    `A` is `(..., m, n)`, `B` `(..., m, k)` or vectors `(..., m)`; stacks of matrices broadcast.
+    Singular values up to `rcond` times the largest count as 0; by default eps * max(m, n). `driver`
+    decides what is given beside the solution, as in PyTorch: "gelsy" (the default) the rank;
+    "gelsd" and "gelss" also singular values and, for m > n and full rank, the sums of squares
+    |A X - B|^2; "gels" those alone. What is not given is an empty tensor. One algorithm serves all,
+    so "gels" may have a deficient A. The gradient is that for a constant rank. Raises LinAlgError
+    for NaN, RuntimeError for another `driver` and shapes that do not fit.
 
     >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()
     tensor([[2.]])
@@ -214,14 +214,15 @@ def check_right_side(A: Tensor, B: Tensor) -> bool:
             f"dtype {a} and other's dtype {b}"
         )
     vectors = holds_vectors(A, B)
-    if not vectors and (A.ndim - B.ndim > 1 or B.ndim < 1):
+    if A.ndim != B.ndim + vectors:
         raise RuntimeError(
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
             f"(input.dim() - other.dim()) <= 1, but the shapes are {list(A.shape)} and "
-            f"{list(B.shape)}"
+            f"{list(B.shape)}. Give one stack of vectors, or matrices with all dimensions: "
+            "other.expand(*input.shape[:-2], *other.shape)"
         )
     side = -1 if vectors else -2
-    if B.ndim < -side or A.shape[-2] != B.shape[side]:
+    if A.shape[-2] != B.shape[side]:
         raise RuntimeError(
             f"torch.linalg.lstsq: input.size(-2) should match other.size({side}), but the shapes "
             f"are {list(A.shape)} and {list(B.shape)}"

@@ -95,8 +95,8 @@ def in_one_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, ...]
     """
     if input._array.shape == target._array.shape:
         return input, target
-    check_broadcast(input._array.shape, target._array.shape, name)
     warnings.warn(OTHER_SIZE.format(target=target.shape, input=input.shape), stacklevel=3)
+    check_broadcast(input._array.shape, target._array.shape, name)
     return broadcast_tensors(input, target)
 
 

@@ -381,13 +381,12 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [part for part in (prepend, input, append) if part is not None]
+    at = wrap_dim(input, dim) if n or len(parts) > 1 else 0
+    for part in parts:
+        check_joined(input, part, at)
     if n == 0:
         return input.clone()
-    at = wrap_dim(input, dim)
-    for part in (prepend, append):
-        if part is not None:
-            check_joined(input, part, at)
-    parts = [part for part in (prepend, input, append) if part is not None]
     result = input if len(parts) == 1 else recorded.cat(*parts, dim=at)
     for _ in range(min(n, result.shape[at])):
         after, before = neighbours(result, at)

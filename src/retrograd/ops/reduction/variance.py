@@ -190,7 +190,7 @@ def _call(
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     dims, shape = wrap_dims(input, dim), input._array.shape
-    if math.prod([shape[d] for d in dims]) <= correction:
+    if 0 in shape or math.prod([shape[d] for d in dims]) <= correction:
         warnings.warn(FEW.format(name=op.__name__), UserWarning, stacklevel=3)
     return op(input, dim=dims, correction=correction, keepdim=keepdim)
 

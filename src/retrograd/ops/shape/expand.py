@@ -267,9 +267,19 @@ def _two(x: Tensor) -> Tensor:
     return unsqueeze(x, 0) if x._array.ndim else reshape(x, (1, 1))
 
 
+def check_elements(tensors: Any) -> None:
+    """Raise TypeError unless all elements of a sequence are tensors."""
+    for place, value in enumerate(tensors):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {place} in argument 0, but got {type(value).__name__}"
+            )
+
+
 def _each(tensors: tuple[Any, ...], function: Any) -> Any:
     if len(tensors) == 1:
         if isinstance(tensors[0], Tensor):
             return function(tensors[0])
         tensors = tuple(tensors[0])
+        check_elements(tensors)
     return tuple(map(function, tensors))

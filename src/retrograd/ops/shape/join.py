@@ -23,7 +23,7 @@ from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, once
 from ..core.pointwise import unsupported
 from ..indexing.index import index_select
-from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
+from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, check_elements
 from .reshape import reshape
 
 __all__ = [
@@ -114,12 +114,7 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
             f"them into a list: {name}([x, y])"
         )
     found = list(tensors)
-    for position, value in enumerate(found):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(value).__name__}"
-            )
+    check_elements(found)
     if not found:
         if name != "cat":
             raise RuntimeError(f"{name} expects a non-empty TensorList")
@@ -434,6 +429,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
+    check_elements(tensors)
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy", None):

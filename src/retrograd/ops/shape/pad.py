@@ -10,11 +10,12 @@ from typing import Any
 
 from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels.allocation import copied, full
 from ...kernels.layout import channels_like
 from ...kernels.native.small import quick
 from ..core import batching
-from ..core.dims import integers
+from ..core.dims import sequence
 from ..core.engine_ops import piecewise
 from ..creation.from_data import fill_value
 from ..creation.memory_format import in_order_of
@@ -71,7 +72,7 @@ _pad_op = declare(
 
 def read_widths(ndim: int, pad: Any) -> tuple[tuple[int, int], ...]:
     """PyTorch's flat list, last dimension first, as (before, after) for every dimension."""
-    flat = integers((pad,), "pad", "pad")
+    flat = sequence(pad, "pad", "pad")
     if len(flat) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, got {list(flat)}")
     if len(flat) > 2 * ndim:
@@ -116,12 +117,14 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else value)
+    if not isinstance(mode, str):
+        raise wrong_type("pad", "mode", "str", mode, 3)
     if mode not in BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     ndim = input._array.ndim
-    flat = integers((pad,), "pad", "pad")
+    flat = sequence(pad, "pad", "pad")
     if len(flat) % 2 or not len(flat) // 2 < ndim <= len(flat) // 2 + 2:
         raise NotImplementedError(
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding "

@@ -17,7 +17,7 @@ from ...engine.views import live_views
 from ...kernels.allocation import is_batched, zeros
 from ...kernels.memory import address, memory, overlaps, span, strided
 from ..core.arguments import public
-from ..core.dims import integers
+from ..core.dims import sequence
 from .basic_views import as_strided as region
 
 __all__ = ["as_strided"]
@@ -112,7 +112,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     (tensor([[1, 3],
             [2, 4]]), tensor([1, 2]))
     """
-    sizes, strides = integers((size,), "as_strided", "size"), integers((stride,), "as_strided")
+    sizes, strides = sequence(size, "as_strided", "size"), sequence(stride, "as_strided", "stride")
     own = own_offset(input._array, sizes, strides, storage_offset)
     if own is not None:
         return region(input, size=sizes, stride=strides, offset=own)
@@ -184,7 +184,10 @@ def own_strided(
     input: Tensor, sizes: Any, strides: Any, offset: Any, caller: str
 ) -> dict[str, Any]:
     """The parameters of `as_strided`, of a contiguous tensor and its own elements only."""
-    params = {"size": integers((sizes,), caller, "size"), "stride": integers((strides,), caller)}
+    params = {
+        "size": sequence(sizes, caller, "size"),
+        "stride": sequence(strides, caller, "stride"),
+    }
     own = own_offset(input._array, params["size"], params["stride"], offset)
     if own is None:
         raise RuntimeError(

@@ -152,7 +152,9 @@ def sort(
 
 
 @public(out=True, methods="argsort")
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Tensor:
     """The indices of `sort`.
 
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))

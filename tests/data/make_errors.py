@@ -1,0 +1,178 @@
+"""Makes errors.json: what PyTorch raises and warns of in wrong programs.
+
+    python tests/data/make_errors.py
+
+with PyTorch 2.13. For each program below: the class of its error, None where it runs, and the
+categories of its warnings. `tests/laws/test_error_classes.py` runs them, as PyTorch did, with
+`torch`, `nn`, `F`, `rnn` (`nn.utils.rnn`), `io` and `np`, and `ones`, which is `torch.ones`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+
+PROGRAMS = """
+# warnings
+m = nn.Linear(2, 2); m.register_full_backward_hook(lambda *_: None); m(ones(1, 2)).sum().backward()
+m = nn.Linear(2, 2); m.register_full_backward_pre_hook(lambda *_: None); m(ones(2)).sum().backward()
+F.mse_loss(ones(3, 2), ones(3))
+F.mse_loss(ones(3, 2), ones(2))
+F.l1_loss(ones(3, 2), ones(3))
+F.smooth_l1_loss(ones(3, 2), ones(3))
+F.huber_loss(ones(3, 2), ones(3))
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4), 1, enable_nested_tensor=False)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4, batch_first=True), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4, norm_first=True), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4, bias=False, batch_first=True), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(3, 3, 4, batch_first=True), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4, activation="gelu", batch_first=True), 1)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4, activation=abs, batch_first=True), 1)
+nn.TransformerEncoder(nn.Linear(2, 2), 1)
+nn.Transformer(4, 2, 1, 1, 4)
+nn.Transformer(4, 2, 1, 1, 4, batch_first=True)
+ones(1).std()
+ones(1, 3).var(0)
+ones(0, 5).var(1)
+ones(0, 5).std(0)
+torch.var_mean(ones(0, 5), 1)
+torch.std_mean(ones(5, 0), 0, correction=0)
+ones(2, 3).var(0, correction=1)
+torch.cov(ones(2, 3), correction=5)
+F.batch_norm(ones(2, 3), -ones(3), -ones(3))
+# sequences
+rnn.PackedSequence(ones(3))
+rnn.PackedSequence(ones(3), torch.ones(3).long(), 5)
+rnn.pack_sequence([])
+rnn.pack_sequence([ones(1), ones(2)])
+rnn.pack_padded_sequence(ones(3, 2, 1), [3, 0])
+rnn.pack_padded_sequence(ones(3, 2, 1), [3])
+rnn.pack_padded_sequence([1, 2], [3])
+rnn.pad_packed_sequence(rnn.pack_padded_sequence(ones(3, 2, 1), [3, 2]), total_length=2)
+nn.LSTM(4, 5)(ones(3, 2, 4), (ones(1, 2, 5),) * 3)
+nn.LSTM(4, 5)(ones(3, 2, 4), 5)
+nn.LSTM(4, 5)(ones(3, 2, 4), (ones(1, 2, 4),) * 2)
+nn.LSTM(4, 5)(ones(3, 2, 4), (ones(2, 5),) * 2)
+nn.GRU(4, 5)(ones(3, 2, 4), (ones(1, 2, 5),))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (6, 6), (2, 2))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (5, 5), (3, 3))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (5,), (2, 2))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (-1, 5), (2, 2))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (5.0, 5.0), (2, 2))
+F.ctc_loss(ones(1, 5, 2, 4), ones(2, 2).long(), (5, 5), (2, 2))
+F.ctc_loss(ones(5, 2, 4), ones(2, 2).long(), (5, 5), (2, 2), blank=9)
+# files
+torch.load(io.BytesIO(b"junk" * 10), weights_only=False)
+torch.load(io.BytesIO(b""))
+torch.load(io.BytesIO(b"PK\\3\\4junk"))
+torch.load("no such file")
+# arguments
+torch.linalg.lstsq(ones(3, 2), ones(4, 3, 1))
+torch.linalg.lstsq(ones(2, 3, 2), ones(3, 1))
+torch.linalg.lstsq(ones(2, 3, 2), ones(3))
+torch.linalg.lstsq(ones(1, 3, 2), ones(4, 3, 1))
+torch.linalg.lstsq(ones(2, 3, 2), ones(2, 3))
+torch.argsort(ones(2), 0, False, True)
+ones(2).argsort(0, False, True)
+torch.argsort(ones(2), dim=0, stable=True)
+torch.testing.assert_close(np.ones(2), torch.ones(2).double())
+torch.testing.assert_close(torch.ones(2).double(), np.ones(2))
+torch.testing.assert_close(np.ones(2), np.ones(2))
+torch.testing.assert_close(1.0, ones(()))
+torch.div(ones(2).bool(), ones(2).bool(), rounding_mode="floor")
+torch.div(ones(2).bool(), True, rounding_mode="trunc")
+torch.div(ones(2).bool(), 2, rounding_mode="floor")
+torch.div(ones(2), 2, rounding_mode="up")
+ones(2).bool() // True
+True // ones(2).bool()
+torch.where(ones(2) > 0, None, None)
+torch.where(ones(2) > 0, 1)
+torch.where(ones(2) > 0, 1, None)
+torch.where(ones(2) > 0)
+torch.clamp_max(ones(2), None)
+torch.clamp_min(ones(2), None)
+torch.clamp(ones(2))
+ones(2, 3).sum(torch.tensor([1]))
+torch.narrow(ones(2, 3), 1, 0, torch.tensor([2]))
+torch.kthvalue(ones(2, 3), torch.tensor([[1]]))
+torch.kthvalue(ones(2, 3), torch.tensor([1, 1]))
+torch.kthvalue(ones(2, 3), torch.tensor([1.0]))
+torch.as_strided(ones(4), 2, 1)
+torch.as_strided(ones(4), (2,), 1)
+torch.empty_strided(2, 1)
+torch.empty_permuted((2, 3), 1)
+F.pad(ones(2, 3), 1)
+F.pad(ones(2, 3), (1, 1), None)
+F.pad(ones(2, 3), (1, 1), "bogus")
+F.layer_norm(ones(2, 3), ("a",))
+F.layer_norm(ones(2, 3), (None,))
+F.layer_norm(ones(2, 3), ((3,),))
+F.instance_norm(ones(2, 3, 4), torch.zeros(3))
+torch.diff(ones(2, 3), 0, 5)
+torch.diff(ones(2, 3), 0, prepend=ones(3))
+torch.normal(ones(2), ones(2), (2,))
+torch.addcmul(ones(2), ones(2), ones(2), value=ones(2))
+torch.meshgrid([1, ones(2)], indexing="ij")
+torch.atleast_2d([1.0, 2.0])
+torch.lu_unpack(ones(()), ones(1).int())
+torch.lu_unpack(ones(3), ones(1).int())
+torch.lu_unpack(ones(2, 3, 3), ones(2, 2).int())
+torch.linalg.inv(ones(2, 3))
+torch.cat([ones(2), 3])
+ones(2, 3).view(4)
+ones(2, 3).squeeze("a")
+ones(2, 3).sum((0, 0))
+ones(2, 3).sum((0, -2))
+ones(2, 3).sum(5)
+ones(2).add_(ones(3))
+ones(2).long().add_(0.5)
+ones(2).long().requires_grad_()
+ones(2, requires_grad=True).add_(1)
+ones(1).expand(3).add_(1)
+torch.add(ones(2), ones(2), out=ones(2).long())
+torch.add(ones(2), ones(2), out=ones(3))
+torch.add(ones(2), ones(2), bogus=1)
+nn.Linear(2, 3)(ones(4))
+nn.Linear("a", 3)
+nn.Linear(2, 3, bogus=1)
+nn.Conv2d(3, 4, 2)(ones(1, 2, 5, 5))
+nn.BatchNorm1d(3)(ones(1, 3))
+nn.Embedding(3, 2)(torch.tensor([5]))
+nn.Embedding(3, 2)(ones(2))
+F.cross_entropy(ones(2, 3), torch.tensor([0, 5]))
+F.nll_loss(ones(2, 3), ones(2))
+F.one_hot(torch.tensor([-1]))
+torch.optim.SGD([], 0.1)
+torch.optim.SGD([ones(2, requires_grad=True)], -1.0)
+torch.optim.SGD(ones(2), 0.1)
+torch.distributions.Normal(0.0, -1.0)
+torch.distributions.Categorical()
+""".strip().splitlines()  # fmt: skip
+
+TOOLS = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "rnn": torch.nn.utils.rnn}
+TOOLS |= {"io": io, "np": np, "ones": torch.ones}
+
+
+def outcome(program: str) -> list:
+    """The class of a program's error, or None, and the categories of its warnings."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        error = None
+        try:
+            exec(program, dict(TOOLS))
+        except Exception as raised:
+            error = next(c.__name__ for c in type(raised).__mro__ if c.__module__ != "torch")
+    return [error, sorted(each.category.__name__ for each in seen)]
+
+
+if __name__ == "__main__":
+    found = {p: outcome(p) for p in PROGRAMS if not p.startswith("#")}
+    lines = [f"{json.dumps(p)}: {json.dumps(o)}" for p, o in found.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    (Path(__file__).parent / "errors.json").write_text(text, encoding="utf-8")
