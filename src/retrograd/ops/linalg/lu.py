@@ -199,7 +199,7 @@ def lu_unpack(
 ) -> Any:
     """(P, L, U) from what `linalg.lu_factor` gives; empty tensors for parts that are not wanted.
 
-    Raises RuntimeError where the pivots are not int32.
+    Raises RuntimeError where the pivots are not int32, or not as many as the matrices need.
 
     >>> P, L, U = rg.lu_unpack(*rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]])))
     >>> P @ L @ U
@@ -215,7 +215,7 @@ def lu_unpack(
     if unpack_pivots:
         shape = LU_data._array.shape
         check_pivots("passed to lu_unpack", LU_pivots, shape[-2])
-        LU_pivots = LU_pivots.expand(*shape[:-2], min(shape[-2:]))
+        LU_pivots = LU_pivots.reshape(*shape[:-2], min(shape[-2:]))
     nothing = constant_like(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
