@@ -226,3 +226,14 @@ def test_convolutions_of_time_batch_channels_lie_in_rows():
     y = rg.conv_tbc(rg.ones(3, 2, 2), rg.ones(2, 2, 4), rg.zeros(4, requires_grad=True))
     assert y.is_contiguous()
     assert y.grad_fn.name() == "ConvTbcBackward0"
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.float16, rg.complex64])
+@pytest.mark.parametrize(
+    "f", [lambda x, y: rg.add(x, y, alpha=2), lambda x, y: rg.sub(x, y, alpha=2)]
+)
+def test_a_scaled_sum_lies_as_its_first_operand(f, dtype):
+    x, y = rg.ones(3, 2, dtype=dtype).t(), rg.ones(2, 3, dtype=dtype)
+    assert f(x, y).stride() == rg.rsub(y, x, alpha=2).stride() == (1, 2)
+    assert f(y, x).stride() == rg.rsub(x, y, alpha=2).stride() == (3, 1)
+    assert f(x, y).tolist() == f(y, x).tolist()

@@ -13,6 +13,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, method
+from ...kernels.layout import apply_binary
 from ..core.arguments import number_in, public
 from ..core.dims import integers, once
 from ..core.engine_ops import cast, sum_to
@@ -199,8 +200,8 @@ def _plus_times(input: Any, other: Any, *, alpha: Any) -> Any:
     factor = operand(alpha, kind)._array  # rounded to half floats, unlike a factor of `mul`
     if dtypes.half(kind):
         x, y, factor = [each.astype(np.float32) for each in (x, y, factor)]
-        return np.add(x, np.multiply(y, factor)).astype(kind)
-    return np.add(x, np.multiply(y, factor))
+        return apply_binary(np.add, x, np.multiply(y, factor)).astype(kind)
+    return apply_binary(np.add, x, np.multiply(y, factor))
 
 
 _add_scaled = pointwise(
