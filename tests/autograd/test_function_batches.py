@@ -118,3 +118,35 @@ def test_it_is_not_asked_where_all_examples_share_the_arguments():
     found = vmap(lambda t: jvp(lambda x: Cubic.apply(x, factors())[0], (x,), (t,))[1])(directions)
     assert found.tolist() == (2 * x * factors()).diag().tolist()
     assert told == []
+
+
+class DoubledInPlace(Function):
+    @staticmethod
+    def forward(x, y):
+        return x.mul_(2).add_(y)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g, g
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return DoubledInPlace.forward(x, y.movedim(in_dims[1], in_dims[0])), in_dims[0]
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_rule_that_returns_the_input_it_wrote_is_differentiated_inside(dim):
+    def f(x, y):
+        z = x * 3
+        out = DoubledInPlace.apply(z, y)
+        return (out * z).sum()  # both are 6 x + y
+
+    x, y = rg.arange(6.0).view(2, 3), rg.ones(2, 3)
+    found = vmap(grad(f, argnums=(0, 1)), in_dims=dim)(x, y)
+    out = (6 * x + y).movedim(dim, 0)
+    assert found[0].tolist() == (12 * out).tolist()
+    assert found[1].tolist() == (2 * out).tolist()

@@ -82,3 +82,10 @@ def test_parameters_become_a_vector_and_back():
 def test_a_vector_too_short_for_the_parameters_is_refused():
     with pytest.raises(RuntimeError, match=r"shape '\[2\]' is invalid for input of size 1"):
         rg.nn.utils.vector_to_parameters(rg.ones(1), [rg.nn.Parameter(rg.zeros(2))])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_spectral_norm_of_a_vector_divides_by_its_length():
+    layer = utils.spectral_norm(rg.nn.PReLU(3))
+    layer(rg.ones(2, 3))
+    assert layer.weight.norm().item() == pytest.approx(1.0, rel=1e-6)

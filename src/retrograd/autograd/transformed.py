@@ -220,8 +220,10 @@ def on_batches(
             if generated:
                 rule = partial(load(".generated", __package__).on_examples, cls)
             output, places = of_rule(cls, rule(info, dims, *held, **kwargs))
-        made = [
-            as_batch(out, dim, level, differentiated)
+        pairs = zip(pytree.flatten(args), pytree.flatten(held), strict=True)
+        same = {id(own): a for a, own in pairs if differentiated and level.holds(a)}
+        made = [  # what `vmap` was given and returns, as written, is the argument itself
+            same[id(out)] if id(out) in same else as_batch(out, dim, level, differentiated)
             for out, dim in zip(pytree.flatten(output), places, strict=True)
         ]
     result = tuple(made) if isinstance(output, list) else pytree.unflatten(output, made)

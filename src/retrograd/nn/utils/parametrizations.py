@@ -85,6 +85,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> An
 
 def as_matrix(weight: Tensor, dim: int) -> Any:
     """`weight` with dimension `dim` first and the others made one."""
+    if weight._array.ndim == 1:
+        return weight.unsqueeze(1)
     order = [dim, *[d for d in range(weight._array.ndim) if d != dim]]
     return weight.permute(*order).flatten(1)
 
