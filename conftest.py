@@ -70,7 +70,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-@pytest.fixture(autouse=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give doctests their fixtures; most tests are none, and a fixture takes a while in each."""
+    if isinstance(item, pytest.DoctestItem):
+        item.fixturenames += ["known_names", "grouped"]
+
+
+@pytest.fixture
 def known_names(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     """Give doctests the names under which users import Retrograd and NumPy, and equal draws.
 
@@ -82,7 +88,7 @@ def known_names(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any
         doctest_namespace |= {"rg": rg, "np": np}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def grouped(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let examples of `distributed` run in a group of this process, unless they make it."""
     example = getattr(request.node, "dtest", None)
