@@ -9,9 +9,10 @@ PYTEST = $(abspath $(BIN))/python -m pytest -n $(WORKERS) --dist worksteal
 # What is tested once more without the hot path in C.
 IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py tests/laws/test_strides.py \
 	tests/torch/masked tests/torch/nested tests/torch/sparse
-# What is tested once more without llvmlite: every op, on small arrays and on large ones.
-UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test_sizes.py \
-	tests/laws/test_strides.py
+# What is tested once more without llvmlite: every op and its derivatives on small arrays, which no kernel
+# ever computes, so by one law; and on large arrays.
+UNCOMPILED := tests/laws/test_laws.py::test_vjp_equals_finite_differences tests/laws/test_results.py \
+	tests/laws/test_sizes.py tests/laws/test_strides.py::test_strides_are_those_of_pytorch
 
 # PyTorch's world, of which the engine and training need nothing; and what is about the whole package,
 # with it: its pages, stubs, builds, benchmarks and rings.
