@@ -1,6 +1,6 @@
 """Programs of the corpus do what they did in PyTorch: tests/data/fuzz/make_corpus.py.
 
-Without the hot path in C, a slice of them.
+Without the hot path in C, or without PyTorch's world, a slice of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import os
 import pytest
 
 import retrograd
+from retrograd import providers
 
 from .compare import difference, explained
 from .corpus import read
 from .interpreter import library, run
 from .shrink import printed
 
-SLICE = 5 if os.environ.get("RETROGRAD_NATIVE") == "0" else 1
+SLICE = 1 if os.environ.get("RETROGRAD_NATIVE") != "0" and providers.world() else 5
 LENGTH = 100
 PROGRAMS = read()
 

@@ -7,10 +7,11 @@ import os
 import pytest
 
 import retrograd
+from retrograd import providers
 
 from .turned import differ, outcome, program
 
-COUNT = 40 if os.environ.get("RETROGRAD_NATIVE") == "0" else 200
+COUNT = 200 if os.environ.get("RETROGRAD_NATIVE") != "0" and providers.world() else 40
 
 
 @pytest.mark.parametrize("start", range(0, COUNT, 20))
