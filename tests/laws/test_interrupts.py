@@ -236,7 +236,7 @@ def in_a_child():
     print(count, use(), flush=True)
     os._exit(0)
 
-for at in [10**9, *range(97, 10**9, 797)]:
+for at in [10**9, *range(97, 10**9, 2391)]:
     reader, writer = os.pipe()
     if not os.fork():
         os.dup2(writer, 1)
