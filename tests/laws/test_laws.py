@@ -194,28 +194,24 @@ def column_major(a):
     return a if a.ndim == 0 else np.asfortranarray(a)
 
 
-LAID_OUT = [(sample, every_other) for sample in DIFFERENTIABLE] + [
-    (sample, column_major)
-    for sample in DIFFERENTIABLE
-    if sample.op.name != "view_as_complex"  # raises where the last dimension has gaps
-]
-
-
-@pytest.mark.parametrize(
-    ("sample", "laid_out"), LAID_OUT, ids=lambda value: getattr(value, "__name__", repr(value))
-)
-def test_strided_inputs_give_the_same_results(sample, laid_out):
+@every_sample
+def test_strided_inputs_give_the_same_results(sample):
     _, cotangents, grads = gradients(sample)
-    tensors = [None if a is None else new_tensor(laid_out(a)) for a in sample.arrays]
-    for i in sample.differentiable:
-        tensors[i].requires_grad = True
-    outputs = sample.call(tensors)
-    for got, want in zip(outputs, sample.forward(sample.arrays), strict=True):
-        np.testing.assert_allclose(got._array, want, rtol=1e-12, atol=1e-12)
-    again = autograd.grad(outputs, [tensors[i] for i in sample.differentiable],
-                          [new_tensor(g) for g in cotangents], materialize_grads=True)  # fmt: skip
-    for a, b in zip(again, grads, strict=True):
-        np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
+    plain = sample.forward(sample.arrays)
+    for laid_out in every_other, column_major:
+        if sample.op.name == "view_as_complex" and laid_out is column_major:
+            continue  # raises where the last dimension has gaps
+        tensors = [None if a is None else new_tensor(laid_out(a)) for a in sample.arrays]
+        for i in sample.differentiable:
+            tensors[i].requires_grad = True
+        outputs = sample.call(tensors)
+        for got, want in zip(outputs, plain, strict=True):
+            np.testing.assert_allclose(got._array, want, rtol=1e-12, atol=1e-12)
+        leaves = [tensors[i] for i in sample.differentiable]
+        given = [new_tensor(g) for g in cotangents]
+        again = autograd.grad(outputs, leaves, given, materialize_grads=True)
+        for a, b in zip(again, grads, strict=True):
+            np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
 
 
 @every_sample
