@@ -8,6 +8,9 @@ an array on without its versions. Records have their own law in `tests/engine/te
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 import pytest
 
@@ -36,10 +39,15 @@ def overwrite(t):
         t.mul_(1.5).add_(0.25)
 
 
+@functools.cache
+def numbers(shape):
+    """An array that differs from place to place."""
+    return np.linspace(0.3, 0.9, math.prod(shape)).reshape(shape)
+
+
 def weights(t):
     """A cotangent for `t` that differs from place to place."""
-    values = np.linspace(0.3, 0.9, t.numel()).reshape(tuple(t.shape))
-    return rg.tensor(values, dtype=t.dtype)
+    return rg.tensor(numbers(tuple(t.shape)), dtype=t.dtype)
 
 
 def gradients(expression, inputs, place, order):
@@ -87,4 +95,6 @@ def test_overwritten_tensors_raise_where_they_were_saved_or_do_not_matter(name, 
                 assert not memory.size or any(np.shares_memory(t._array, memory) for t in saved)
                 continue
             for mine, before in zip(found, wanted, strict=True):
+                if np.array_equal(mine, before):  # as most are; this is quickly seen
+                    continue
                 np.testing.assert_allclose(mine, before, 1e-6, 1e-9)
