@@ -116,7 +116,7 @@ def answer(lib, expression, arrays, wanted):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         named = {f"x{at}": t for at, t in enumerate(x)}
-        value = eval(expression, {"lib": lib, **ops_format.NAMES, **named})
+        value = eval(ops_format.compiled(expression), {"lib": lib, **ops_format.NAMES, **named})
         found = ops_format.tensors(value)
         parts = [found]
         outs, leaves = [t for t in found if t.requires_grad], [t for t in x if t.requires_grad]
