@@ -718,11 +718,14 @@ class Watch:
         name = getattr(function, "__name__", "")
         if name == "item" and is_number(owner):
             return self.recording.number(owner)
-        way = getattr(type(owner), "_in_compiled_steps", {}).get(name)
+        ways = getattr(type(owner), "_in_compiled_steps", {})
+        way = ways.get(name)
         if way == "rewritten":
             return self.enter_function(function, args, options)
         if way == "asked":
             return self.recording.derived(function, args, options)
+        if name in ways and way is None:
+            return self.run(function, *args, **options)
         if way or isinstance(owner, (Optimizer, LRScheduler)):
             lasting = way != "repeated" and name != "zero_grad"
             return self.of_optimizer(function, owner, args, options, lasting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..engine.graph import OUTPUT
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor, node_of
 from ..func.batching import vmap
+from ..kernels.allocation import has_memory, table
 from .recording import Recording, UnconnectedGradients, differentiable, give_back, lend
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ class GradientTape:
     >>> outer.gradient(derivative, x)
     tensor(18.)
     """
+
+    # what a compiled step does with the methods, where others end its recording: `capture.watch`
+    _in_compiled_steps: ClassVar = dict.fromkeys(["__enter__", "watch", "gradient"])
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
@@ -509,4 +513,6 @@ def check_tensor(value: Any, method: str, role: str) -> None:
 
 def ones(like: Tensor) -> Tensor:
     """The cotangent that stands for none."""
-    return new_tensor(np.ones(like._array.shape, like._array.dtype))
+    array = like._array
+    made = np.ones(array.shape, array.dtype)
+    return new_tensor(table(array, made) if has_memory(array) else made)
