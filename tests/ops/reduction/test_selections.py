@@ -160,10 +160,10 @@ def test_quantiles_have_derivatives_with_respect_to_the_rank_too():
     assert gradcheck(lambda x, q: rg.nanquantile(x, q), (x, q))
 
 
-def test_cov_warns_without_degrees_of_freedom():
+@pytest.mark.parametrize("correction", [2, 3])
+def test_cov_warns_without_degrees_of_freedom(correction):
     with np.errstate(divide="ignore"), pytest.warns(UserWarning, match="degrees of freedom is"):
-        for correction in (2, 3):
-            assert rg.cov(rg.tensor([1.0, 2.0]), correction=correction).item() == float("inf")
+        assert rg.cov(rg.tensor([1.0, 2.0]), correction=correction).item() == float("inf")
 
 
 def test_correlations_of_equal_rows_are_one():
