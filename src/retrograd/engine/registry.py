@@ -138,7 +138,7 @@ def renamed(call: Any, node_name: NodeName, shows: Shows = None) -> Any:
     return made
 
 
-def name_node(made: Tensor, node_name: str) -> Tensor:
+def name_node(made: Tensor, node_name: str | Callable[[Node], str]) -> Tensor:
     """The result of a function of several ops, whose last node gets the name of that function.
 
     A node that stands for a leaf, or for one of several outputs, keeps its own.

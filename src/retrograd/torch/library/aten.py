@@ -23,12 +23,13 @@ from ...engine.registry import OPS
 from ...engine.tensor import Tensor
 from ...ops import lazy_loading
 from ..names import foreach
+from ..names.aten import named
 from ..names.missing import reason
 from ..names.view_copies import alias, sliced
 from ..sheets import said
-from .gradients import convolution_backward, grid_sampler_backward, upsample_backward
+from .gradients import FUNCTIONS, GRADIENTS, UPSAMPLES, gradient_of, of_result, upsample
 from .handlers import dispatch, is_dispatched
-from .schemas import Schema, signature_of
+from .schemas import Schema, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,40 +48,73 @@ def _index(input: Tensor, indices: Any) -> Tensor:
 
 
 # What operators of losses take after input and target; they say the reduction as a number.
+NLL = "Tensor? weight=None, int reduction=1, int ignore_index=-100"
 LOSSES = {
+    **dict.fromkeys(["l1_loss", "mse_loss", "soft_margin_loss"], "int reduction=1"),
+    **dict.fromkeys(["nll_loss", "nll_loss2d", "nll_loss_nd"], NLL),
     "binary_cross_entropy": "Tensor? weight=None, int reduction=1",
-    "cross_entropy": (
-        "Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0"
-    ),
-    "l1_loss": "int reduction=1",
-    "mse_loss": "int reduction=1",
+    "cross_entropy": f"{NLL}, float label_smoothing=0.0",
+    "huber_loss": "int reduction=1, float delta=1.0, Tensor? weight=None",
+    "multi_margin_loss": "Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1",
+    "multilabel_margin_loss": "int reduction=1",
     "smooth_l1_loss": "int reduction=1, float beta=1.0",
 }
 
 
 def _loss(name: str) -> Callable[..., Tensor]:
     """A loss with the arguments of its operator."""
-    own, _ = signature_of(f"Tensor input, Tensor target, {LOSSES[name]}")
+    function = getattr(retrograd.nn.functional, name.removesuffix("2d").removesuffix("_nd"))
 
-    def compute(*args: Any, **kwargs: Any) -> Tensor:
-        given = own.bind(*args, **kwargs)
-        given.apply_defaults()
-        named = given.arguments | {"reduction": REDUCTIONS[given.arguments["reduction"]]}
-        return getattr(retrograd.nn.functional, name)(**named)  # type: ignore[no-any-return]
-
-    compute.__signature__ = own  # type: ignore[attr-defined]
-    return compute
-
-
-def _upsample(mode: str) -> Callable[..., Tensor]:
-    """The function of the operators that resample in one mode."""
-
-    def compute(input: Tensor, output_size: Any, *given: Any) -> Tensor:
-        *corners, scale = given
-        named = {"align_corners": corners[0]} if corners else {}
-        return retrograd.nn.functional.interpolate(input, output_size, scale, mode, **named)
+    @signed(f"Tensor input, Tensor target, {LOSSES[name]}")
+    def compute(reduction: Any, **given: Any) -> Tensor:
+        return function(**given, reduction=named(reduction))  # type: ignore[no-any-return]
 
     return compute
+
+
+def _nll_forward(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """The loss, and the weights that count in its mean together, 0 for no reduction."""
+    loss = OWN["nll_loss"](input, target, weight, reduction, ignore_index)
+    counted = target != ignore_index
+    each = counted if weight is None else weight[target * counted] * counted
+    return loss, (each * bool(reduction)).sum().to(input.dtype)
+
+
+def _batch_norm(input: Tensor, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm`, or without running statistics."""
+    values = given if len(given) == 7 else (*given[:2], None, None, *given[2:])
+    return retrograd.native_batch_norm(input, *values)
+
+
+def _pad(mode: str) -> Callable[..., Tensor]:
+    """The function of the operators that pad in one mode."""
+    return lambda input, padding: retrograd.nn.functional.pad(input, list(padding), mode)
+
+
+def _gradient(name: str) -> Callable[..., Any]:
+    """The operator of the gradients of the operator, or the function, of a name."""
+    found = FUNCTIONS.get(name)
+    return gradient_of(name, lambda: found or function_of(name) or function_of(name[1:]))
+
+
+def _elu_gradient(
+    grad_output: Tensor, alpha: float, scale: float, input_scale: float, is_result: bool, x: Tensor
+) -> Tensor:
+    """That of `elu`, which may know the result in place of the input."""
+    if is_result:
+        below = (x / (alpha * scale)).log1p() / input_scale
+        x = retrograd.where(x < 0, below, x / scale)
+    return ELU(grad_output, x, alpha, scale, input_scale)  # type: ignore[no-any-return]
+
+
+def _table_gradient(
+    grad_output: Tensor, indices: Tensor, num_weights: int, *settings: Any
+) -> Tensor:
+    """That of `embedding` by the table."""
+    shape = (num_weights, grad_output.shape[-1])
+    return EMBEDDING(grad_output, shape, indices, *settings[:2])  # type: ignore[no-any-return]
 
 
 def _activation_(name: str) -> Callable[..., Tensor]:
@@ -94,40 +128,91 @@ def _elu(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: flo
     return found
 
 
+def _attention(*args: Any, **settings: Any) -> Any:
+    """A kernel of accelerators; policies of checkpoints name it."""
+    raise NotImplementedError("no such kernel: call nn.functional.scaled_dot_product_attention")
+
+
+ELU, EMBEDDING, PRELU = [_gradient(name) for name in ("elu", "embedding", "_prelu_kernel")]
+ATTENTION = "_scaled_dot_product_{}_attention"
+NORMS = ("backward", "ortho", "forward")  # of Fourier transforms, by number
+PADS = {"reflection": "reflect", "replication": "replicate"}
 WITHOUT_METHODS = ("hardsigmoid", "hardswish", "mish", "relu6", "silu")
-REDUCTIONS = ("none", "mean", "sum")
-KINDS = {
-    **{f"nearest{n}d": "nearest" for n in (1, 2, 3)},
-    **{"linear1d": "linear", "bilinear2d": "bilinear", "trilinear3d": "trilinear"},
-    "bicubic2d": "bicubic",
-}
 OWN: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(map(ATTENTION.format, ("flash", "efficient", "cudnn")), _attention),
+    "_adaptive_avg_pool2d": retrograd.nn.functional.adaptive_avg_pool2d,
+    "_adaptive_avg_pool3d": retrograd.nn.functional.adaptive_avg_pool3d,
+    "_cdist_forward": lambda x1, x2, p, compute_mode: retrograd.cdist(x1, x2, p),
+    "_conj": Tensor.conj,
+    "_conj_physical": Tensor.conj_physical,
+    "_embedding_bag": retrograd.embedding_bag,
+    "_fft_c2c": lambda input, dim, normalization, forward: (
+        retrograd.fft.fftn(input, dim=dim, norm=NORMS[normalization])
+        if forward
+        else retrograd.fft.ifftn(input, dim=dim, norm=NORMS[2 - normalization])
+    ),
+    "_fft_c2r": lambda input, dim, normalization, last_dim_size: retrograd.fft.irfftn(
+        input, [*[input.shape[d] for d in dim[:-1]], last_dim_size], dim, NORMS[2 - normalization]
+    ),
+    "_fft_r2c": lambda input, dim, normalization, onesided: (
+        retrograd.fft.rfftn if onesided else retrograd.fft.fftn
+    )(input, dim=dim, norm=NORMS[normalization]),
+    "_log_softmax_backward_data": of_result("log_softmax", "dim input_dtype"),
+    "_native_batch_norm_legit": _batch_norm,
+    "_native_batch_norm_legit_no_training": (
+        lambda input, weight, bias, running_mean, running_var, momentum, eps: _batch_norm(
+            input, weight, bias, running_mean, running_var, False, momentum, eps
+        )
+    ),
+    "_pdist_forward": lambda input, p=2.0: retrograd.nn.functional.pdist(input, p),
+    "_prelu_kernel": lambda input, weight: OPS["prelu"].call(input, weight),
+    "_softmax_backward_data": of_result("softmax", "dim input_dtype"),
+    "_unsafe_index": _index,
+    "_unsafe_view": lambda input, size: input.reshape(size),
     "_convolution": lambda *args: retrograd.convolution(*args[:9]),  # without choices of kernels
     "_to_copy": lambda input, **settings: input.to(**settings, copy=True),
     "_pin_memory": Tensor.pin_memory,  # raises: there is no such memory
     "_sparse_addmm": retrograd.sparse.addmm,
     "alias": alias,
     "block_diag": lambda tensors: retrograd.block_diag(*tensors),
-    "convolution_backward": convolution_backward,
+    "col2im": retrograd.nn.functional.fold,
     "copy": lambda input, src: input.clone().copy_(src),
     "cross_entropy_loss": _loss("cross_entropy"),
     "elu": _elu,
+    "im2col": retrograd.nn.functional.unfold,
+    "log_sigmoid": retrograd.nn.functional.logsigmoid,
+    "log_sigmoid_forward": lambda input: (
+        retrograd.nn.functional.logsigmoid(input),
+        (-input.abs()).exp(),
+    ),
+    "native_dropout_backward": lambda grad_output, mask, scale: grad_output * mask * scale,
+    **dict.fromkeys(["nll_loss_forward", "nll_loss2d_forward"], _nll_forward),
+    "sigmoid_backward": of_result("sigmoid", ""),
+    "tanh_backward": of_result("tanh", ""),
     "elu_": lambda input, *given: input.copy_(_elu(input, *given)),
     "einsum": lambda equation, tensors: retrograd.einsum(equation, *tensors),
-    "grid_sampler_2d_backward": grid_sampler_backward,
-    "grid_sampler_3d_backward": grid_sampler_backward,
     "index": _index,
     "lift_fresh": lambda input: input,
     "lift_fresh_copy": lambda input: input.clone(),
     "slice": sliced,
+    "sym_is_contiguous": Tensor.is_contiguous,
+    "sym_numel": Tensor.numel,
     "sym_size": lambda input, dim: input.shape[dim],
+    "sym_storage_offset": Tensor.storage_offset,
+    "sym_stride": Tensor.stride,
     "_local_scalar_dense": Tensor.item,
     "_log_softmax": lambda input, dim, half_to_float: retrograd.log_softmax(input, dim),
     "_softmax": lambda input, dim, half_to_float: retrograd.softmax(input, dim),
     **{name: _loss(name) for name in LOSSES if name != "cross_entropy"},
     **{f"{name}_": _activation_(name) for name in WITHOUT_METHODS},
-    **{f"upsample_{kind}": _upsample(mode) for kind, mode in KINDS.items()},
-    **{f"upsample_{kind}_backward": upsample_backward(mode) for kind, mode in KINDS.items()},
+    **{name: upsample(name) for name in UPSAMPLES},
+    **{f"{kind}_pad{n}d": _pad(mode) for kind, mode in PADS.items() for n in (1, 2, 3)},
+    **{f"{name}_backward": _gradient(name) for name in GRADIENTS},
+    "_prelu_kernel_backward": lambda grad_output, input, weight: PRELU(
+        grad_output, input, weight.expand_as(input)
+    ),
+    "elu_backward": _elu_gradient,
+    **dict.fromkeys(["embedding_backward", "embedding_dense_backward"], _table_gradient),
 }
 
 UNSAID = ("out", "by", "inplace")  # arguments that no schema of PyTorch's has

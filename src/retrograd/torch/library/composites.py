@@ -13,7 +13,9 @@ from inspect import signature
 from typing import Any
 
 from ...ops.creation.factories import arange
-from .aten import KINDS, REDUCTIONS, aten
+from ..names.aten import REDUCTIONS
+from .aten import aten
+from .gradients import UPSAMPLES
 
 __all__ = ["COMPOSITES", "spread"]
 
@@ -83,8 +85,8 @@ def resampled(**given: Any) -> Any:
     """The input at another resolution."""
     x, mode, scale = given["input"], given["mode"], given["scale_factor"]
     ndim = x.ndim - 2
-    kind = f"{mode}{ndim}d"
-    if kind not in KINDS or given["antialias"] or given["recompute_scale_factor"]:
+    name = f"upsample_{mode}{ndim}d"
+    if name not in UPSAMPLES or given["antialias"] or given["recompute_scale_factor"]:
         return None
     size = given["size"]
     size, scale = (
@@ -92,7 +94,7 @@ def resampled(**given: Any) -> Any:
         for each in (size, scale)
     )
     corners = [] if mode == "nearest" else [bool(given["align_corners"])]
-    return (f"upsample_{kind}.vec", x, size, *corners, scale and [float(n) for n in scale])
+    return (f"{name}.vec", x, size, *corners, scale and [float(n) for n in scale])
 
 
 def normalized(name: str) -> Callable[..., Any]:
@@ -126,9 +128,7 @@ COMPOSITES: dict[str, Callable[..., Any]] = {
     "embedding_bag": bagged,
     "feature_alpha_dropout": dropped("feature_alpha_dropout"),
     "interpolate": resampled,
-    "l1_loss": loss("l1_loss"),
-    "mse_loss": loss("mse_loss"),
-    "smooth_l1_loss": loss("smooth_l1_loss"),
+    **{name: loss(name) for name in ("l1_loss", "mse_loss", "smooth_l1_loss")},
     **{name: normalized(name) for name in ("batch_norm", "group_norm", "layer_norm")},
     **{name: exponential(name) for name in ("log_softmax", "softmax")},
 }

@@ -17,7 +17,7 @@ from ...engine.tensor import Tensor, device
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["Schema", "infer_schema", "signature_of"]
+__all__ = ["Schema", "infer_schema", "signature_of", "signed"]
 
 ARGUMENT = re.compile(r"(?P<type>[\w.()!?\[\]| ]*?[\])?!\w]) (?P<name>\w+)(?:=(?P<default>.+))?")
 NUMBER = frozenset((int, float, bool))
@@ -86,6 +86,22 @@ def signature_of(text: str) -> tuple[Signature, list[str]]:
         if "!" in match["type"]:
             written.append(match["name"])
     return Signature(made), written
+
+
+def signed(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a function take what a schema's arguments say; it gets them all by name."""
+    own, _ = signature_of(text)
+
+    def with_signature(function: Callable[..., Any]) -> Callable[..., Any]:
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            bound = own.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return function(**bound.arguments)
+
+        compute.__signature__ = own  # type: ignore[attr-defined]
+        return compute
+
+    return with_signature
 
 
 def infer_schema(

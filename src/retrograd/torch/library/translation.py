@@ -22,8 +22,9 @@ from ... import dtypes
 from ...engine.overriding import names
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import has_memory, is_numpy
+from ..names.aten import REDUCTIONS
 from ..sheets import said
-from .aten import MODULES, REDUCTIONS, Operator, Overload, aten, function_of, is_composed, original
+from .aten import MODULES, Operator, Overload, aten, function_of, is_composed, original
 from .aten import OWN as OWN_FUNCTIONS
 from .overloads import chosen
 
@@ -36,7 +37,8 @@ OWN = "retrograd"
 PREFIXES = {module: f"{module}_" for module in MODULES}
 LEAVES = {  # of methods by other names
     **{"__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"},
-    **{"clip_": "clamp_", "relu_": "relu_", "matrix_exp": "linalg_matrix_exp"},
+    **{"clip_": "clamp_", "huber_loss": "huber_loss", "relu_": "relu_"},
+    "matrix_exp": "linalg_matrix_exp",
     **dict.fromkeys(["item", "__bool__", "__float__", "__int__"], "_local_scalar_dense"),
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
     **{f"__i{name}__": f"bitwise_{name}_" for name in ("and", "or", "xor")},

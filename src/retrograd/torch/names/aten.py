@@ -25,7 +25,7 @@ from ..tables import older
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def _named(value: Any) -> str:
+def named(value: Any) -> str:
     """The name of a reduction that may be given by its number."""
     if isinstance(value, str):
         return value
@@ -83,45 +83,45 @@ OLDER: dict[str, tuple[Callable[..., Any], str, str]] = {
     "binary_cross_entropy_with_logits": (
         lambda input, target, weight=None, pos_weight=None, reduction=1:
         elementwise.binary_cross_entropy_with_logits(
-            input, target, weight, reduction=_named(reduction), pos_weight=pos_weight),
+            input, target, weight, reduction=named(reduction), pos_weight=pos_weight),
         "rg.zeros(2), rg.ones(2)", "0.6931",
     ),
     "cosine_embedding_loss": (
         lambda input1, input2, target, margin=0.0, reduction=1: metric.cosine_embedding_loss(
-            input1, input2, target, margin, reduction=_named(reduction)),
+            input1, input2, target, margin, reduction=named(reduction)),
         "rg.ones(1, 2), rg.ones(1, 2), rg.tensor([-1])", "1.",
     ),
     "ctc_loss": (
         lambda log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
         zero_infinity=False: ctc.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, blank, _named(reduction),
+            log_probs, targets, input_lengths, target_lengths, blank, named(reduction),
             zero_infinity),
         "rg.full((2, 1, 2), 0.5).log(), rg.tensor([[1]]), rg.tensor([2]), rg.tensor([1])", "0.2877",
     ),
     "hinge_embedding_loss": (
         lambda input, target, margin=1.0, reduction=1: metric.hinge_embedding_loss(
-            input, target, margin, reduction=_named(reduction)),
+            input, target, margin, reduction=named(reduction)),
         "rg.tensor([0.25, 0.25]), rg.tensor([1, -1])", "0.5000",
     ),
     "kl_div": (
         lambda input, target, reduction=1, *, log_target=False: divergence.divergence(
-            input, target, None, None, _named(reduction), log_target),
+            input, target, None, None, named(reduction), log_target),
         "rg.zeros(2), rg.ones(2)", "0.",
     ),
     "margin_ranking_loss": (
         lambda input1, input2, target, margin=0.0, reduction=1: metric.margin_ranking_loss(
-            input1, input2, target, margin, reduction=_named(reduction)),
+            input1, input2, target, margin, reduction=named(reduction)),
         "rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([1.0])", "2.",
     ),
     "poisson_nll_loss": (
         lambda input, target, log_input, full, eps, reduction: divergence.poisson_nll_loss(
-            input, target, log_input, full, eps=eps, reduction=_named(reduction)),
+            input, target, log_input, full, eps=eps, reduction=named(reduction)),
         "rg.zeros(2), rg.ones(2), True, False, 1e-8, 1", "1.",
     ),
     "triplet_margin_loss": (
         lambda anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1:
         metric.triplet_margin_loss(
-            anchor, positive, negative, margin, p, eps, swap, reduction=_named(reduction)),
+            anchor, positive, negative, margin, p, eps, swap, reduction=named(reduction)),
         "rg.tensor([[0.0]]), rg.tensor([[2.0]]), rg.tensor([[1.0]])", "2.",
     ),
 }  # fmt: skip

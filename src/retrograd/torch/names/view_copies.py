@@ -84,7 +84,9 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
 
     def copy(*args: Any, **kwargs: Any) -> Any:
         found = view(*args, **kwargs)
-        made = tuple(map(in_order, found)) if name in SEVERAL else in_order(found)
+        if name in SEVERAL:
+            return tuple(map(in_order, found))
+        made = in_order(found)
         return name_node(made, "NarrowCopyBackward0") if name == "narrow" else made
 
     call = f"rg.{name}_copy({arguments})"

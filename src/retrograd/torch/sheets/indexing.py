@@ -2,7 +2,8 @@
 
 SHEET = """
 no operator: apply_ map2_ map_ resize_as_
-overloads: copy_.default.Tensor fill.Scalar.Tensor index.Tensor index_fill.int_Tensor.int_Scalar
+overloads: copy_.default.Tensor fill.Scalar.Tensor _unsafe_index.Tensor index.Tensor
+    index_fill.int_Tensor.int_Scalar
     masked_fill.Scalar.Tensor scatter.value.src.reduce.value_reduce
     scatter_.src.value.reduce.value_reduce scatter_reduce.two set_.default.source_Tensor
     slice.Tensor

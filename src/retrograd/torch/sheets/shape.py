@@ -5,7 +5,8 @@ overloads: atleast_1d.default.Sequence atleast_2d.default.Sequence atleast_3d.de
     dsplit.int.array flatten.using_ints hsplit.int.array meshgrid.default.indexing
     moveaxis.intlist.int movedim.int.intlist narrow.default.Tensor
     repeat_interleave.Tensor.self_Tensor.self_int select.int split.Tensor.sizes.default
-    squeeze.default.dim.dims sym_size.int tensor_split.sections.indices.tensor_indices_or_sections
+    squeeze.default.dim.dims sym_size.int sym_stride.default.int
+    tensor_split.sections.indices.tensor_indices_or_sections
     transpose.int transpose_.default unbind.int unflatten.int unsafe_split.Tensor view.default.dtype
     vsplit.int.array
 composed: adjoint atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to cartesian_prod
