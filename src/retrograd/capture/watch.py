@@ -463,8 +463,8 @@ class Watch:
         """A value that was asked for as an operand beside a tensor, whose dtype it leaves alone."""
         if isinstance(value, (int, float, complex)) and isinstance(value, Asked):
             like = other._array.dtype if isinstance(other, Tensor) else None
-            wide = like is not None and like.kind in "fc" and like.itemsize > 2
-            if wide and (like.kind == "c" or not isinstance(value, complex)):
+            kinds = "c" if isinstance(value, complex) else "fc"
+            if like is not None and like.kind in kinds and like.itemsize > 2:
                 return self.recording.again(number_beside, (value, like), {}, lasting=False)
         return value
 
