@@ -216,3 +216,15 @@ def test_other_threads_may_use_a_module_while_it_is_recorded():
     assert not wrong
     assert type(net.first.weight._array) is np.ndarray
     assert type(net.first.weight.grad._array) is np.ndarray
+
+
+def test_hooks_of_all_modules_run_in_modules_that_have_had_hooks_of_their_own():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    net.register_forward_hook(lambda *given: None).remove()
+    compiled, seen, x = rg.compile(net), [], rg.ones(1, 2)
+    compiled(x), compiled(x)
+    with nn.modules.module.register_module_forward_pre_hook(lambda m, _: seen.append(type(m))):
+        compiled(x), compiled(x)
+    assert seen.count(nn.Linear) == seen.count(nn.Tanh) == seen.count(nn.Sequential) == 2
+    compiled(x)
+    assert len(seen) == seen.count(type(compiled)) + 6

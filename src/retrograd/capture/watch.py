@@ -24,6 +24,7 @@ from ..autograd.function import Function, FunctionCtx, once_differentiable
 from ..engine.placement import Size
 from ..engine.tensor import Tensor
 from ..kernels.native import loops as in_c
+from ..nn.hooks import of_all_modules
 from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
@@ -700,11 +701,12 @@ class Watch:
         )
         call = self.guards.name(Module.__call__)
         self.guards.add(f"{self.guards.name(kind)}.__call__ is {call}", "calls of modules")
-        if not plain or (module._hooks is not None and module._hooks.some()):
+        own = [] if module._hooks is None else [module._hooks, of_all_modules]
+        if not plain or any(hooks.some() for hooks in own):
             self.stop(f"{kind.__name__} has hooks, or a call of its own")
             return module(*args, **options)
-        held = "is None" if module._hooks is None else ".some() is False"
-        self.guards.add(f"{name}._hooks{' ' * (held[0] == 'i')}{held}", f"hooks of {kind.__name__}")
+        none = f"not ({name}._hooks.some() or {self.guards.name(of_all_modules)}.some())"
+        self.guards.add(none if own else f"{name}._hooks is None", f"hooks of {kind.__name__}")
         return self.call(self.attribute(module, "forward"), *args, **options)
 
     def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
