@@ -15,7 +15,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import torch
 
 PROGRAMS = """
 # warnings
@@ -155,24 +154,26 @@ torch.distributions.Normal(0.0, -1.0)
 torch.distributions.Categorical()
 """.strip().splitlines()  # fmt: skip
 
-TOOLS = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "rnn": torch.nn.utils.rnn}
-TOOLS |= {"io": io, "np": np, "ones": torch.ones}
 
-
-def outcome(program: str) -> list:
+def outcome(program: str, tools: dict) -> list:
     """The class of a program's error, or None, and the categories of its warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         error = None
         try:
-            exec(program, dict(TOOLS))
+            exec(program, dict(tools))
         except Exception as raised:
             error = next(c.__name__ for c in type(raised).__mro__ if c.__module__ != "torch")
     return [error, sorted(each.category.__name__ for each in seen)]
 
 
 if __name__ == "__main__":
-    found = {p: outcome(p) for p in PROGRAMS if not p.startswith("#")}
+    import torch
+
+    nn = torch.nn
+    tools = {"torch": torch, "nn": nn, "F": nn.functional, "rnn": nn.utils.rnn}
+    tools |= {"io": io, "np": np, "ones": torch.ones}
+    found = {p: outcome(p, tools) for p in PROGRAMS if not p.startswith("#")}
     lines = [f"{json.dumps(p)}: {json.dumps(o)}" for p, o in found.items()]
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     (Path(__file__).parent / "errors.json").write_text(text, encoding="utf-8")
