@@ -150,7 +150,9 @@ class LBFGS(Optimizer):
         flat = []
         for p in self.param_groups[0]["params"]:
             grad = p._gradient
-            x = p._array if grad is None else grad.to_dense()._array
+            if grad is not None and grad.is_sparse:
+                grad = grad.to_dense()
+            x = p._array if grad is None else grad._array
             line = np.ascontiguousarray(x).reshape(-1)
             line = line.view(line.real.dtype)
             flat.append(np.zeros_like(line) if grad is None else line)
