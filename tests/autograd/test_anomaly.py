@@ -147,3 +147,12 @@ def test_where_warnings_are_errors_the_trace_goes_to_stderr(capsys):
     with autograd.set_detect_anomaly(True), pytest.raises(ValueError, match="mine"):
         Failing.apply(leaf(1)).backward()
     assert "UserWarning: Error detected in FailingBackward" in capsys.readouterr().err
+
+
+def test_the_metadata_of_a_node_say_where_it_was_recorded():
+    with autograd.set_detect_anomaly(True):
+        y = rg.ones(1, requires_grad=True) * 2
+    place = y.grad_fn.metadata["traceback_"][-1]
+    assert place.startswith(f'  File "{__file__}", line ')
+    assert place.endswith("y = rg.ones(1, requires_grad=True) * 2\n")
+    assert "traceback_" not in (y * 2).grad_fn.metadata

@@ -25,7 +25,7 @@ from .tensor import (
     tensor_of,
     twin,
 )
-from .trace import where
+from .trace import FRAME, where
 from .transforms.interpreted import shares_memory
 from .views import LONGEST, Link, add_view, enlist, shortened
 
@@ -125,6 +125,8 @@ def attach(node: Node) -> None:
         return
     if state.anomaly:
         node.trace = where()
+        frames = node.trace.split(FRAME)[1:]
+        node.metadata["traceback_"] = [FRAME + frame for frame in frames]
         if state.current_node is not None:
             node.metadata["parent_"] = state.current_node
     if state.saved_hooks and any(value is not None for value in node.saved):

@@ -14,6 +14,7 @@ from ..locks import load
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 HOMES = "stdlib", "purelib", "scripts"  # of Python, of installed packages, of their commands
 AT = " at\n"  # between the name of an op and its line
+FRAME = "  File "  # with which each place of a trace begins
 
 
 def where(last: int = 0) -> str:
@@ -33,7 +34,7 @@ def where(last: int = 0) -> str:
 
 def innermost(trace: str) -> str:
     """The last place of those that a trace has."""
-    return trace[trace.rfind("  File ") :]
+    return trace[trace.rfind(FRAME) :]
 
 
 def users_level() -> int:

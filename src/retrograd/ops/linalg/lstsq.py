@@ -106,6 +106,15 @@ _pinv_op = declare(
 )
 
 
+def one_name(name: str, older: str, value: Any, atol: Any, rtol: Any) -> None:
+    """Raise unless tolerances have one name: an `older` one, or those of today."""
+    if value is not None and not (atol is None and rtol is None):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments: {older} is the older name of "
+            f"a tolerance. Give {older} alone, or atol and rtol"
+        )
+
+
 @public(out=True)
 def pinv(
     A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
@@ -115,12 +124,13 @@ def pinv(
     Singular values up to max(atol, rtol * the largest) count as 0; numbers, or tensors that
     broadcast with the stack. `rtol` (once called `rcond`) is eps * max(m, n) by default, 0 beside
     an `atol`. If `hermitian`, the lower triangle of a square A is read. The gradient is that for a
-    constant rank. Raises LinAlgError for NaN.
+    constant rank. Raises LinAlgError for NaN, TypeError for `rcond` beside `atol` or `rtol`.
 
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
     check_matrix(A, "linalg.pinv")
+    one_name("linalg_pinv", "rcond", rcond, atol, rtol)
     if hermitian:
         check_square(A, "linalg.pinv")
         A = mirror(recorded.adjoint(A), upper=True)  # whose gradient lies by columns
@@ -144,12 +154,14 @@ def matrix_rank(
     """How many singular values exceed max(atol, rtol * the largest): int64, one per matrix.
 
     Tolerances are as for `pinv`; `tol` is an older name of `atol` with rtol = 0. If `hermitian`,
-    the lower triangle of a square A is read. No derivative.
+    the lower triangle of a square A is read. No derivative. Raises TypeError for `tol` beside the
+    others.
 
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
     check_matrix(A, "torch.linalg.matrix_rank")
+    one_name("linalg_matrix_rank", "tol", tol, atol, rtol)
     if tol is not None:
         atol, rtol = tol, 0.0
     A = A.detach()

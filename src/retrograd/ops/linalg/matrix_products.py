@@ -17,7 +17,7 @@ from ...kernels.memory import in_rows
 from ..core.arguments import number_in, public
 from ..core.dims import integer, place_of
 from ..core.engine_ops import blank, clone
-from ..core.pointwise import mismatch
+from ..core.pointwise import mismatch, unsupported
 from ..elementwise.arithmetic import add, check_alpha, mul
 from .bilinear import bias_error
 from .checks import check_sides
@@ -320,6 +320,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         )
     if input._array.dtype != other._array.dtype:
         raise mismatch("expected scalar type {} but found {}", input._array, other._array)
+    if input._array.dtype.kind == "b":
+        raise unsupported("cross", input._array.dtype, "Convert the inputs: x.int()")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)
 
