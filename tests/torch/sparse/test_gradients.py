@@ -454,3 +454,12 @@ def test_a_matrix_by_rows_of_values_that_require_grad_has_a_node_of_its_own_name
     values = rg.ones(2, requires_grad=True)
     made = rg.sparse_csr_tensor([0, 1, 2], [0, 1], values, (2, 2))
     assert made.grad_fn.name() == "SparseCompressedTensorBackward0"
+
+
+def test_a_tensor_of_one_entry_is_coalesced_and_so_is_the_sum_of_two():
+    table = rg.ones(3, 1, requires_grad=True)
+    for row in (1, 0):
+        rg.nn.functional.embedding(rg.tensor([row]), table, sparse=True).sum().backward()
+        assert table.grad.is_coalesced()
+    assert table.grad.indices().tolist() == [[0, 1]]
+    assert not rg.sparse_coo_tensor([[1, 1]], [1.0, 2.0], (3,)).is_coalesced()

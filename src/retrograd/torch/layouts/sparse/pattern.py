@@ -67,14 +67,15 @@ class Pattern:
     """The places of entries in an array of `shape`: column e of `indices` (D, n) is one.
 
     They index the first D dimensions; an entry is an array of the shape of the others. In a pattern
-    that is `coalesced` places are sorted and differ; in another one, entries at one place add up.
+    that is `coalesced`, as one of fewer than two entries is, places are sorted and differ; in
+    another one, entries at one place add up.
     """
 
     def __init__(self, indices: Any, shape: Any, coalesced: bool = False, form: Form = COO) -> None:
         self.indices, self.shape = indices, tuple(shape)
         if math.prod(self.shape) >= 2**63:  # places are numbered in int64
             raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
-        self.coalesced, self.form = coalesced, form
+        self.coalesced, self.form = coalesced or self.indices.shape[1] < 2, form
         self._turned: dict[tuple[int, ...], Pattern] = {}
 
     def __reduce__(self) -> Any:
