@@ -21,8 +21,10 @@ AROUND = {
     "sqrt": r"\sqrt{{{}}}",
     "abs": r"\left|{}\right|",
     "square": r"{{{}}}^2",
+    "squared": r"{{{}}}^2",
     "reciprocal": r"\frac{{1}}{{{}}}",
     "single": "{}",  # the same, in single precision
+    "double": "{}",  # or in double precision
 }
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 
@@ -94,8 +96,10 @@ def call(node: ast.Call) -> tuple[str, int]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
     given = [each for each in node.args if not (isinstance(each, ast.Name) and each.id == "xp")]
     if name in AROUND and len(given) == 1:
-        inside = held(given[0], ATOM) if name == "square" else written(given[0])[0]
-        return AROUND[name].format(inside), ATOM if name in ("conj", "abs", "single") else POWER
+        inside = held(given[0], ATOM) if "square" in name else written(given[0])[0]
+        return AROUND[name].format(inside), (
+            ATOM if name in ("conj", "abs", "single", "double") else POWER
+        )
     text = ",".join(written(each)[0] for each in given)
     shown = rf"\{name}" if name in NAMED else rf"\operatorname{{{name}}}".replace("_", r"\_")
     return rf"{shown}\left({text}\right)", ATOM

@@ -108,7 +108,7 @@ class Compiled:
                 try:
                     return variant.replay(args, kwargs)
                 except Turned as turned:
-                    return self.turned(variant, turned.args[0], args, kwargs)
+                    return self.turned([variant], turned.args[0], args, kwargs)
                 except Bail:
                     break
         else:
@@ -116,18 +116,23 @@ class Compiled:
                 return self.record(args, kwargs)
         return self.function(*args, **kwargs)
 
-    def turned(self, variant: Variant, place: int, args: Any, kwargs: Any) -> Any:
+    def turned(self, tried: list[Variant], place: int, args: Any, kwargs: Any) -> Any:
         """What the function gives where its branch at a place goes another way than in a recording.
 
-        That is another recording, which has gone the same way up to there, or is made now.
+        That is another recording, which has gone the same way up to there, or is made now. Those
+        that were `tried`, the last of which it is, are not tried again.
         """
-        ways = (*variant.listing.ways[:place], not variant.listing.ways[place])
+        ways = (*tried[-1].listing.ways[:place], not tried[-1].listing.ways[place])
         for other in self.variants:
-            if other.listing.ways[: place + 1] == ways and other.check(args, kwargs, modes.state):
+            if (
+                other.listing.ways[: place + 1] == ways
+                and all(other is not each for each in tried)
+                and other.check(args, kwargs, modes.state)
+            ):
                 try:
                     found = other.replay(args, kwargs)
                 except Turned as turned:
-                    return self.turned(other, turned.args[0], args, kwargs)
+                    return self.turned([*tried, other], turned.args[0], args, kwargs)
                 except Bail:
                     return self.function(*args, **kwargs)
                 self.variants = [other, *[v for v in self.variants if v is not other]]

@@ -403,6 +403,8 @@ class Writer:
         recording = self.recording
         made, places = self.makers(), {step: n for n, step in enumerate(self.forward)}
         roots = {*recording.root_slots, *recording.constants}
+        begin = min(recording.lasting, default=len(self.forward))
+        ahead = dict.fromkeys(self.forward[:begin])  # branches keep their order
         for late in [s for s in self.forward if isinstance(s, Truth) and s.late]:
             waiting, first = [late], {late}
             for step in waiting:  # which grows
@@ -418,8 +420,8 @@ class Writer:
                     if slot in made and made[slot] not in first:
                         first.add(made[slot])
                         waiting.append(made[slot])
-            order = [s for s in self.forward if s in first and s is not late]
-            self.order = [*order, late, *[s for s in self.order if s not in first]]
+            ahead |= dict.fromkeys([s for s in self.forward if s in first])
+        self.order = [*ahead, *[s for s in self.forward if s not in ahead]]
 
     def parts(self) -> list[list[Any]]:
         """The steps in runs of arithmetic, and effects one by one.

@@ -221,6 +221,11 @@ class Watch:
         kind = type(owner)
         if isinstance(owner, Tensor):
             return self.of_tensor(owner, name)
+        if isinstance(owner, Asked):  # a method of it is met where it is called
+            plain = unasked(owner)
+            if name == "__class__" or callable(getattr(plain, name)):
+                return type(plain) if name == "__class__" else getattr(owner, name)
+            return self.recording.derived(getattr, (owner, name), {})
         space, value = self.reads.get((id(owner), name), ({}, None))
         if space.get(name, MISSING) is value:
             return value

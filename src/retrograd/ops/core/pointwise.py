@@ -115,6 +115,12 @@ def double(xp: Any, x: Any) -> Any:
     return xp.cast(x, dtype=np.dtype(np.complex128)) if kind == np.complex64 else x
 
 
+def squared(xp: Any, x: Any) -> Any:
+    """The square of `x`, in `double`."""
+    x = double(xp, x)
+    return x * x
+
+
 def only(
     name: str, kinds: str, function: Callable[..., Any], advice: str = ""
 ) -> Callable[..., Any]:

@@ -144,9 +144,9 @@ def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
     if not holds_complex(input):
         return xp.zeros_like(g)
-    radius = xp.abs(input)
+    radius, g = xp.abs(double(xp, input)), double(xp, g)
     across = g - out * xp.real(g * xp.conj(out))
-    return xp.zero_where(double(xp, across) / (radius + (radius == 0)), radius == 0)
+    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
 
 
 _sign = pointwise(

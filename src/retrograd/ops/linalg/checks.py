@@ -33,6 +33,11 @@ def check_matrix(x: Any, name: str, argument: str = "A", halves: bool = False) -
         check_floating(x, name)
         if not halves:
             check_low_precision(x, name)
+    check_two_dims(x, name, argument)
+
+
+def check_two_dims(x: Tensor, name: str, argument: str = "A") -> None:
+    """Raise for a tensor that holds no matrices."""
     if x._array.ndim < 2:
         raise RuntimeError(
             f"{name}: The input tensor {argument} must have at least 2 dimensions. Got shape "

@@ -21,6 +21,7 @@ from .checks import (
     check_same_dtype,
     check_square,
     check_system,
+    check_two_dims,
     identity,
     raise_failed,
 )
@@ -211,7 +212,7 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
             f"dtype, but it is {LU_pivots.dtype}. Use the pivots as lu_factor gave them"
         )
-    check_matrix(LU_data, "torch.lu_unpack")
+    check_two_dims(LU_data, "torch.lu_unpack")
     if unpack_pivots:
         shape = LU_data._array.shape
         check_pivots("passed to lu_unpack", LU_pivots, shape[-2])

@@ -15,7 +15,17 @@ from ...engine.tensor import Tensor
 from ...kernels import normal
 from ...kernels import special as kernels
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, attach, double, floating, only, pointwise, unary, with_doctest
+from ..core.pointwise import (
+    SINGLE,
+    attach,
+    double,
+    floating,
+    only,
+    pointwise,
+    squared,
+    unary,
+    with_doctest,
+)
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
@@ -35,17 +45,12 @@ def special(name: str, function: Any, about: str, shown: tuple[str, str], **opti
     return pointwise(f"{name}(input)", floating(function), doc=doc, **options)
 
 
-def _bell(xp: Any, input: Any, rate: float, height: float) -> Any:
-    input = double(xp, input)
-    return xp.exp(input * input * rate) * height
-
-
 erf = unary(
     "erf",
     floating(kernels.erf),
     "The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
     ("[0.0, 1.0]", "[0.0000, 0.8427]"),
-    derivative=lambda xp, input: _bell(xp, input, -1.0, 2.0 / math.sqrt(math.pi)),
+    derivative=lambda xp, input: xp.exp(-squared(xp, input)) * (2.0 / math.sqrt(math.pi)),
     leads="input",
 )
 
@@ -54,7 +59,7 @@ erfc = unary(
     floating(kernels.erfc),
     "1 - erf(x), without cancellation for large x.",
     ("[0.0, 1.0]", "[1.0000, 0.1573]"),
-    derivative=lambda xp, input: _bell(xp, input, -1.0, -2.0 / math.sqrt(math.pi)),
+    derivative=lambda xp, input: xp.exp(-squared(xp, input)) * (-2.0 / math.sqrt(math.pi)),
     leads="input",
 )
 
@@ -85,7 +90,7 @@ ndtr = special(
     normal.ndtr,
     "The share of the standard normal distribution below x; real or complex.",
     ("[0.0, 1.0]", "[0.5000, 0.8413]"),
-    derivative=lambda xp, input: _bell(xp, input, -0.5, 1.0 / ROOT_2PI),
+    derivative=lambda xp, input: xp.exp(-0.5 * squared(xp, input)) * (1.0 / ROOT_2PI),
     leads="input",
     node_name="MulBackward1",
 )
