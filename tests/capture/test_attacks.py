@@ -1289,3 +1289,60 @@ def test_what_a_users_optimizer_changes_is_that_of_each_call(read):
         found = step(rg.ones(2))[0].item()
         assert optimizer.steps == number
         assert found == read(optimizer, group)
+
+
+def test_branches_that_follow_a_write_keep_their_order_in_each_recording():
+    count = rg.zeros(1)
+
+    def step(x, y):
+        count.add_(1)
+        if x.sum() > 0:
+            if y.sum() > 0:
+                return x * 2
+            return x * 3
+        return x * 4
+
+    compiled = rg.compile(step)
+    ways = {(1, 1): 2, (-1, 1): 4, (1, -1): 3, (-1, -1): 4}
+    for _ in range(3):
+        for (a, b), factor in ways.items():
+            found = compiled(rg.tensor([float(a)]), rg.tensor([float(b)]))
+            assert found.item() == factor * a
+    assert count.item() == 12
+    assert len(compiled.compiled.variants) == 3
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: x * x.sum().item().real,
+        lambda x: x * (x + 1j).sum().item().imag + x * (x + 1j).sum().item().real,
+        lambda x: x * x.long().sum().item().numerator,
+        lambda x: x * 2 if x.sum().item().__class__ is float else x,
+    ],
+)
+def test_attributes_of_numbers_that_a_step_asks_for_are_those_of_each_call(step):
+    compiled = rg.compile(step)
+    for k in range(1, 4):
+        x = rg.tensor([float(k), 1.0])
+        np.testing.assert_array_equal(compiled(x), step(x))
+
+
+def test_a_compiled_step_goes_backward_through_what_a_compiled_function_gave():
+    weight = rg.nn.Parameter(rg.tensor([0.5, 0.5]))
+
+    def model(x):
+        return (x.sin() * weight).exp() * rg.rand(2).clamp(1, 1)
+
+    def step(loss):
+        loss.sum().backward()
+        return loss.detach() * 2
+
+    results, gradients = [], []
+    for one, two in ((model, step), (rg.compile(model), rg.compile(step))):
+        weight.grad = None
+        results.append([two(one(rg.tensor([float(k), 1.0]))) for k in range(3)])
+        gradients.append(weight.grad)
+    np.testing.assert_allclose(*gradients, rtol=1e-6)
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -245,7 +245,7 @@ class Compiled:
         if recording.lasting or any(isinstance(s, (Truth, Effect)) for s in recording.steps):
             raise Unclear(NO_GRAPH)
         replay, text = providers.service("backends").by_backend(
-            self.backend, self.function, args, kwargs
+            self.backend, self.function, args, kwargs, result
         )
         return replay, Listing(Rows([]), Rows([]), text, ()), ()
 
