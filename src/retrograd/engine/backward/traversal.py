@@ -37,7 +37,6 @@ from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
 from ..record import tied
-from ..table import NOBODY
 from ..tensor import Tensor, new_tensor
 from ..transforms import watch
 from . import accumulation
@@ -172,7 +171,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
             fits = node.fits and node.dtype.kind == "f" and node.dtype.itemsize > 2
             xp = reals if fits else arrays
             made: Any = nothing
-            if op.table.leads != NOBODY and op.is_joint(g, values):
+            if op.joint is not None and op.is_joint(g, values):
                 made = op.derive(xp, g, values, [edge is not None for edge in node.edges])
             for edge, formula, reads, found in zip(node.edges, op.formulas, op.table.reads, made):  # noqa: B905
                 if edge is None:
