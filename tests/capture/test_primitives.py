@@ -8,6 +8,8 @@ import pytest
 import retrograd as rg
 from retrograd.capture import program
 from retrograd.capture.loops.lowering import Lowering
+from retrograd.capture.loops.primitives import Loop
+from retrograd.capture.loops.storages import Part
 from retrograd.capture.program import NATIVE
 from retrograd.capture.recording import Recording
 from retrograd.capture.traced import held
@@ -282,3 +284,17 @@ def test_an_index_that_the_step_moves_out_of_range_is_no_error():
         assert index.tolist() == [4]
         index.sub_(3)
     assert step.compiled.reasons == []
+
+
+def test_a_large_product_that_blas_cannot_read_has_a_loop_of_its_own():
+    by_rows, by_columns = (160, 4), (4, 160)
+    x, y = (Part(number, 0, (40, 40), by_rows, np.dtype("f")) for number in (1, 2))
+    known = {}
+    for strides in (by_rows, by_columns):
+        out = Part(0, 0, (40, 40), strides, np.dtype("f"))
+        known[strides] = program.native.Forms({}).found(Loop("matmul", "matmul", out, (x, y)))
+    (code, words), (other, nothing) = known.values()
+    assert nothing == []  # the table gives such a loop its parts alone
+    if has_blas():
+        assert code == program.native.loops.product_of_steps() != other
+        assert words == [11, 40, 40, 40, 111, 111, 40, 40, 40, 1, 0, 0, 0]

@@ -170,8 +170,9 @@ class Forms:
 
     def found(self, item: Any) -> tuple[int, list[int]]:
         """Where the function of a kind of loop is, and what the table gives it beside parts."""
-        if item.kind == "matmul" and multiplications(item) > PRODUCT:
-            return loops.product_of_steps(), by_blas(item) or []
+        large = item.kind == "matmul" and multiplications(item) > PRODUCT
+        if large and (words := by_blas(item)):
+            return loops.product_of_steps(), words
         values: list[Any] = []
         kind = with_values(item, values.append)
         older, newer = self.older.get(kind, []), self.newer.setdefault(kind, [])
