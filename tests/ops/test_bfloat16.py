@@ -197,3 +197,16 @@ def test_missing_numbers_are_sorted_behind_all_others():
     assert few.topk(4, largest=False).values.tolist() == [-1.0, 1.0, 2.0, 3.0]
     assert rg.unique(few)[:4].tolist() == [-1.0, 1.0, 2.0, 3.0]
     assert rg.searchsorted(few.sort().values, rg.tensor([2.5]).bfloat16()).item() == 3
+
+
+@pytest.mark.parametrize(
+    "shapes", [((2, 3), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((2, 2, 3), (2, 3, 2))]
+)
+def test_products_without_data_keep_the_dtype(shapes):
+    a, b = (rg.ones(shape, dtype=rg.bfloat16, device="meta") for shape in shapes)
+    assert (a @ b).dtype is rg.bfloat16
+
+
+def test_a_layer_without_data_keeps_the_dtype():
+    layer = rg.nn.Linear(3, 2, dtype=rg.bfloat16, device="meta")
+    assert layer(rg.ones(1, 3, dtype=rg.bfloat16, device="meta")).dtype is rg.bfloat16

@@ -331,13 +331,13 @@ def elementwise_result(function: Any, *inputs: Any, **options: Any) -> Any:
     return tuple([of(x.dtype) for x in found]) if isinstance(found, tuple) else of(found.dtype)
 
 
-def matmul_result(a: Any, b: Any, **options: Any) -> Meta:
-    """The result of a product of matrices."""
+def matmul_result(a: Any, b: Any, function: Any = np.matmul, **options: Any) -> Meta:
+    """The result of a product of matrices; `function` knows its dtype."""
     if not (a.ndim and b.ndim) or a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
         raise ValueError(f"matmul: {a.shape} and {b.shape} have no product")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     ends = (*a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-    found = np.matmul(*replaced((a, b), one_element), **options)
+    found = function(*replaced((a, b), one_element), **options)
     return empty((*batch, *ends), found.dtype)
 
 
@@ -454,7 +454,7 @@ def dot_result(a: Any, b: Any, out: Any = None) -> Any:
     check_alone((a, b))
     if max(a.ndim, b.ndim) > 2 or not (a.ndim and b.ndim):
         return on_zeros(np.dot, (a, b), {"out": out} if out is not None else {})
-    return matmul_result(a, b) if out is None else out
+    return matmul_result(a, b, np.dot) if out is None else out
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
