@@ -439,3 +439,12 @@ def test_a_sampler_that_draws_when_it_is_begun_draws_before_the_loader(workers):
         order = rg.randperm(8).tolist()
         rg.empty((), dtype=rg.int64).random_()  # the seed of workers
         assert found == (rg.randperm(8).tolist() if workers else order)
+
+
+def test_indices_that_are_no_integers_are_not_cut():
+    data = TensorDataset(rg.arange(4.0))
+    for sampler in ([1.5], rg.ones(2), [[0], 1]):
+        with pytest.raises((IndexError, TypeError)):
+            list(DataLoader(data, sampler=sampler, batch_size=2))
+    places = DataLoader(data, sampler=rg.tensor([3, 1]), batch_size=2)
+    assert next(iter(places))[0].tolist() == [3.0, 1.0]

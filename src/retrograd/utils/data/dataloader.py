@@ -258,7 +258,7 @@ class DataLoader(Samples["T_co", "B_co"]):
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.persistent_workers = persistent_workers
         default = default_collate if self._auto_collation else default_convert
-        self.collate_fn = collate_fn or default
+        self.collate_fn = default if collate_fn is None else collate_fn
         self._iterator: Any = None
         self._fixed = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...errors import wrong_type
 from ...ops.random.factories import randperm
 
 if TYPE_CHECKING:
@@ -85,6 +87,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
+        for number, t in enumerate(tensors):
+            if not isinstance(t, Tensor):
+                raise wrong_type("TensorDataset", "tensors", "tuple of Tensors", t, number + 1)
         if any(t._array.shape[0] != tensors[0]._array.shape[0] for t in tensors):
             raise AssertionError(
                 "Size mismatch between tensors: the first dimensions are "
@@ -100,7 +105,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def batch(self, indices: Sequence[int]) -> list[Tensor]:
         """The samples at `indices`, collated."""
-        rows = np.asarray(indices, np.int64)
+        try:
+            rows = np.fromiter(map(operator.index, indices), np.int64)
+        except TypeError:
+            for index in indices:
+                self[index]  # which raises what one index does
+            raise
         return [
             new_tensor(t._array[rows]) if t._node is None else t[new_tensor(rows)]
             for t in self.tensors
