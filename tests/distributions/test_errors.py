@@ -266,3 +266,8 @@ def test_a_program_s_distribution_may_have_several_events():
     assert Pair(rg.Size(), [(2,), (3,)]).event_shape == [(2,), (3,)]
     assert Pair((4,)).batch_shape == (4,)
     assert type(Pair().event_shape) is rg.Size
+
+
+def test_transformed_distributions_take_numbers():
+    assert D.Pareto(1.0, 1.0).cdf(2.0) == D.Pareto(1.0, 1.0).cdf(t(2.0)) == 0.5
+    assert D.Weibull(1.0, 1.0).cdf(2.0).item() == pytest.approx(0.86466472)

@@ -208,9 +208,10 @@ class TransformedDistribution(Distribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         """The base's at the preimage."""
-        self._check_sample(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
         return self._monotone(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:

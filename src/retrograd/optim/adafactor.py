@@ -10,7 +10,7 @@ from ..dtypes import finfo, of_numpy, real_of
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels import allocation
 from .optimizer import ParamsT
-from .rules import Rule, scalar, settings
+from .rules import Rule, check_single, scalar, settings
 
 __all__ = ["Adafactor"]
 
@@ -57,8 +57,7 @@ class Adafactor(Rule):
         maximize: bool = False,
     ) -> None:
         defaults = settings(locals())
-        if isinstance(lr, Tensor) and lr._array.size != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_single(lr)
         for name, value in (
             ("Learning rate", lr),
             ("epsilon1", eps[0] or 0.0),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 from .optimizer import ParamsT
-from .rules import Rule, settings, zeros
+from .rules import Rule, check_single, settings, zeros
 
 __all__ = ["Muon"]
 
@@ -52,8 +52,7 @@ class Muon(Rule):
         adjust_lr_fn: str | None = None,
     ) -> None:
         defaults = settings(locals())
-        if isinstance(lr, Tensor) and lr._array.size != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_single(lr)
         bounded = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
         for name, value in bounded.items():
             if not value >= 0.0:

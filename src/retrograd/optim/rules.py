@@ -489,12 +489,17 @@ def settings(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
     return {**{name: found[name] for name in first.split()}, **found}
 
 
+def check_single(lr: Any) -> None:
+    """Raise ValueError for a learning rate that is a tensor of several elements, or of none."""
+    if isinstance(lr, Tensor) and lr._array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
 def check_settings(**values: Any) -> None:
     """Raise ValueError for a negative setting, as PyTorch words it; TypeError for a text."""
     names = {"lr": "learning rate", "eps": "epsilon value"}
+    check_single(values.get("lr"))
     for name, value in values.items():
-        if isinstance(value, Tensor) and value._array.size != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
         if isinstance(value, str):
             raise TypeError(f"{name} must be a number, not {value!r}")
         if not value >= 0.0:
@@ -510,7 +515,7 @@ def check_complex(complex: str, differentiable: bool) -> None:
 
 
 def check_betas(betas: Any) -> None:
-    """Raise ValueError for a rate of an average that is not in [0, 1)."""
-    for index, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+    """Raise ValueError for one of two rates of averages that is not in [0, 1)."""
+    for index in (0, 1):
+        if not 0.0 <= betas[index] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")

@@ -62,3 +62,8 @@ def test_lbfgs_takes_sparse_gradients():
 
     optimizer.step(closure)
     assert table.tolist() == [[1.0, 1.0], [0.75, 0.75], [1.0, 1.0]]
+
+
+def test_a_tensor_of_several_rates_is_refused():
+    with pytest.raises(ValueError, match="Tensor lr must be 1-element"):
+        rg.optim.SparseAdam([rg.nn.Parameter(rg.ones(3, 2))], lr=rg.ones(2))

@@ -33,7 +33,11 @@ class _JointTransform(Transform):
         return all(t.bijective for t in self.transforms)
 
     def _check(self, x: Tensor, length: int, name: str) -> None:
-        if not -x.dim() <= self.dim < x.dim() or x.size(self.dim) != length:
+        if not -x.dim() <= self.dim < x.dim():
+            raise AssertionError(
+                f"dim {self.dim} out of range for tensor with {x.dim()} dimensions"
+            )
+        if x.size(self.dim) != length:
             raise AssertionError(f"x.size({self.dim}) = {x.size(self.dim)} must equal {name}")
 
     def _call(self, x: Tensor) -> Tensor:

@@ -44,9 +44,14 @@ class _ByFunctions(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         groups = len(optimizer.param_groups)
-        self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
+        self.lr_lambdas: list[Any] = (
+            list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        )
         if len(self.lr_lambdas) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
+        for each in self.lr_lambdas:
+            if not callable(each):
+                raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

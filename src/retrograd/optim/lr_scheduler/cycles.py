@@ -75,9 +75,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         eta_min: float = 0.0,
         last_epoch: int = -1,
     ) -> None:
-        if not isinstance(T_0, int) or T_0 <= 0:
+        if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if not isinstance(T_mult, int) or T_mult < 1:
+        if T_mult < 1 or not isinstance(T_mult, int):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
             raise ValueError(
@@ -301,7 +301,7 @@ class OneCycleLR(LRScheduler):
 def length(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
     """The number of steps, given in one way or the other."""
     if total is not None:
-        if not isinstance(total, int) or total <= 0:
+        if total <= 0 or not isinstance(total, int):
             raise ValueError(f"Expected positive integer total_steps, but got {total}")
         return total
     if epochs is None or per_epoch is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import tensor_of
-from ...optim.rules import Rule, check_betas, settings
+from ...optim.rules import Rule, check_betas, check_single, settings
 
 __all__ = ["SparseAdam"]
 
@@ -38,6 +38,7 @@ class SparseAdam(Rule):
         maximize: bool = False,
     ) -> None:
         defaults = settings(locals())
+        check_single(lr)
         for name, value in (("learning rate", lr), ("epsilon value", eps)):
             if not value > 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
