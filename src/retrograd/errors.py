@@ -128,6 +128,12 @@ def wrong_type(
     return TypeError(named(text))
 
 
+def check_bool(value: object, function: str, argument: str, position: int = 1) -> None:
+    """TypeError for what is no Python bool."""
+    if not isinstance(value, bool):
+        raise wrong_type(function, argument, "bool", value, position)
+
+
 def conversion(x: np.dtype[Any], y: np.dtype[Any], layer: str = "") -> str:
     """What a program can do that gave two dtypes to what takes one.
 

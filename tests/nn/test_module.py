@@ -558,3 +558,11 @@ def test_a_module_without_tensors_goes_to_any_device():
         layer.to("nonsense")
     with pytest.raises(AssertionError, match="not compiled with CUDA enabled"):
         nn.Sequential(layer, nn.Linear(1, 1)).to("cuda")
+
+
+def test_type_takes_what_that_of_a_tensor_takes():
+    layer = rg.nn.Linear(2, 2)
+    assert layer.type("retrograd.DoubleTensor").weight.dtype is rg.float64
+    assert layer.type(rg.float32).weight.dtype is rg.float32
+    with pytest.raises(TypeError):
+        layer.type(5)

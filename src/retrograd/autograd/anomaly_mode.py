@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from .. import modes
+from ..errors import check_bool
 
 __all__ = [
     "detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly",
@@ -39,7 +40,9 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = modes.change(anomaly=bool(mode), check_nan=bool(check_nan))
+        check_bool(mode, "set_anomaly_enabled", "enabled")
+        check_bool(check_nan, "set_anomaly_enabled", "check_nan", 2)
+        self.before = modes.change(anomaly=mode, check_nan=check_nan)
 
     def __enter__(self) -> None:
         """Nothing is left to do: the mode is set."""

@@ -20,6 +20,7 @@ from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.graph import FREED, Node
 from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
+from ..errors import check_bool
 from .graph import Node as GraphNode
 
 CLEARED = (
@@ -115,7 +116,8 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether `backward` receives zeros (True, the default) or None where nothing arrived."""
-        self.materialize_grads = bool(value)
+        check_bool(value, "set_materialize_grads", "value")
+        self.materialize_grads = value
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:

@@ -13,6 +13,7 @@ from .. import dtypes, modes
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
+from ..errors import check_bool
 from ..kernels.memory import memory, overlaps, same_view_of
 from .grad_mode import decorate
 from .transformed import OTHER_SIZE
@@ -148,6 +149,7 @@ class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
     """
 
     def __init__(self, mode: bool) -> None:
+        check_bool(mode, "_set_fwd_grad_enabled", "mode")
         state = modes.state
         self.before = {"levels": state.levels, "paused": state.paused}
         if not mode and state.paused is None:

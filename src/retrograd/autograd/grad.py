@@ -319,7 +319,7 @@ def batch_size(outs: Sequence[Tensor], cotangents: Sequence[Tensor | None]) -> i
             )
         sizes.add(g.shape[0])
     if not sizes:
-        raise RuntimeError(
+        raise (RuntimeError if any(t.ndim for t in outs) else ValueError)(
             "grad can be implicitly created only for scalar outputs. Give grad_outputs, with one "
             "leading size for all, or leave is_grads_batched=True out"
         )

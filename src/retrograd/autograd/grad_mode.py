@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .. import modes, version
 from ..engine.tensor import Tensor, cell_of
-from ..errors import wrong_type
+from ..errors import check_bool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -218,7 +218,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        _check_bool(mode, "set_grad_enabled", "enabled")
+        check_bool(mode, "set_grad_enabled", "enabled")
         self.mode = mode
         self.fields = {"grad": mode}
         self.initial: dict[str, Any] | None = modes.change(grad=mode)
@@ -273,7 +273,7 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
         if isinstance(mode, bool):
             return made
         if not callable(mode):
-            _check_bool(mode, "inference_mode", "mode")
+            check_bool(mode, "inference_mode", "mode")
         return decorate(mode, cls)
 
     def __init__(self, mode: Any = True) -> None:
@@ -323,7 +323,7 @@ class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        _check_bool(mode, "set_multithreading_enabled", "mode")
+        check_bool(mode, "set_multithreading_enabled", "mode")
         self.mode = mode
         self.fields = {"multithreading": mode}
         self.outer = modes.change(multithreading=mode)
@@ -375,7 +375,7 @@ class _force_original_view_tracking(Mode):  # noqa: N801 (PyTorch's name)
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        _check_bool(mode, "_force_original_view_tracking", "mode")
+        check_bool(mode, "_force_original_view_tracking", "mode")
         self.mode, self.fields = mode, {}
 
     def clone(self) -> Mode:
@@ -403,11 +403,6 @@ def _enter_inference_mode(mode: bool) -> Mode:
 def _exit_inference_mode(manager: Mode) -> None:
     """Leave the mode that `_enter_inference_mode` entered."""
     manager.__exit__(None, None, None)
-
-
-def _check_bool(value: Any, name: str, argument: str) -> None:
-    if not isinstance(value, bool):
-        raise wrong_type(name, argument, "bool", value, 1)
 
 
 def is_grad_enabled() -> bool:

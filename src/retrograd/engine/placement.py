@@ -16,6 +16,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 from .. import version
+from .naming import integer_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +111,7 @@ class device:  # noqa: N801 (PyTorch's name)
     index: int | None
 
     def __init__(self, type: Any, index: int | None = None) -> None:
-        if isinstance(type, int) and not isinstance(type, bool):
+        if integer_in(type) is not None:
             raise RuntimeError(NO_ACCELERATOR)
         kind: Any = str(type) if isinstance(type, device) else type
         if not isinstance(kind, str):
@@ -130,12 +131,13 @@ class device:  # noqa: N801 (PyTorch's name)
                 "type (string) must not include an index because index was passed explicitly: "
                 f"{kind}:{number}"
             )
-        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+        place = integer_in(index)
+        if index is not None and place is None:
             raise TypeError(f"the index of a device must be an int, not {index.__class__.__name__}")
-        if index is not None and index < 0:
+        if place is not None and place < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
         self.type = kind
-        self.index = int(number) if number else index
+        self.index = int(number) if number else place
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"

@@ -518,3 +518,8 @@ def test_types_take_sizes_that_stand_for_integers_and_sequences_alone(make):
     for several in ((2.5, 3), ([1], [2]), (rg.Size([2]), 2)):
         with pytest.raises(TypeError, match="invalid combination of arguments"):
             make(*several)
+
+
+def test_real_bounds_may_be_written_as_complex_numbers():
+    found = rg.arange(3 + 0j)
+    assert (found.dtype, found.tolist()) == (rg.float32, [0.0, 1.0, 2.0])

@@ -422,3 +422,11 @@ def test_log2_of_a_complex_zero_has_no_nan():
 def test_a_complex_exponential_of_minus_infinity_is_zero_at_any_angle(function):
     z = rg.tensor([complex(-INF, INF), complex(-INF, NAN), complex(-INF, 1)])
     assert function(z).abs().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_lerp_of_integers_by_a_tensor_of_one_number_has_its_dtype():
+    weight = rg.tensor(0.25, requires_grad=True)
+    found = rg.lerp(rg.tensor([0, 8]), rg.tensor([4, 8]), weight)
+    assert (found.dtype, found.tolist()) == (rg.float32, [1.0, 8.0])
+    found.sum().backward()
+    assert weight.grad.item() == 4.0

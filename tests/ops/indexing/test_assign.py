@@ -100,3 +100,8 @@ def test_a_number_beyond_16_bit_floats_is_assigned_as_infinity(key):
     assert x.tolist() == [65504, 0]
     with pytest.raises(RuntimeError, match="overflow"):
         rg.zeros(2)[key] = 1e300
+
+
+def test_copy_takes_numbers_of_numpy():
+    assert rg.zeros(2).copy_(np.int64(3)).tolist() == [3.0, 3.0]
+    assert rg.zeros(2, dtype=rg.int64).copy_(np.float32(2.5)).tolist() == [2, 2]

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -115,11 +116,19 @@ def test_what_is_masked_out_has_no_number():
         x[1].item()
 
 
-@pytest.mark.parametrize("name", ["tolist", "numpy", "sort", "topk"])
-def test_what_needs_all_elements_is_refused(name):
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("tolist", RuntimeError), ("numpy", RuntimeError), ("sort", TypeError), ("topk", TypeError)],
+)
+def test_what_needs_all_elements_is_refused(name, error):
     args = (1,) if name == "topk" else ()
-    with pytest.raises(TypeError, match="not implemented for masked tensors"):
+    with pytest.raises(error, match="not implemented for masked tensors"):
         getattr(masked_tensor(DATA, MASK), name)(*args)
+
+
+def test_numpy_gets_no_array_of_a_masked_tensor():
+    with pytest.raises(RuntimeError, match="not implemented for masked tensors"):
+        np.asarray(masked_tensor(DATA, MASK))
 
 
 def test_only_matrices_are_converted_to_rows():

@@ -27,6 +27,9 @@ def test_the_switch_keeps_whether_it_only_warns():
 def test_settings_are_kept_and_checked():
     with pytest.raises(RuntimeError, match="expects a positive integer"):
         rg.set_num_threads(0)
+    for set_number in (rg.set_num_threads, rg.set_num_interop_threads):
+        with pytest.raises(RuntimeError, match="expects an int, but got float"):
+            set_number(1.5)
     with pytest.raises(TypeError, match="must be bool, not int"):
         rg.use_deterministic_algorithms(1)
     with pytest.raises(RuntimeError, match="invalid value of debug_mode"):

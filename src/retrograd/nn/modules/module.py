@@ -17,6 +17,7 @@ from ... import dtypes, providers
 from ...engine.overriding import is_function
 from ...engine.tensor import Tensor, alias
 from ...engine.updates import drop_gradients
+from ...ops.tensor.conversion import of_type
 from .. import casts, state
 from ..casts import cast, empty_on, in_memory_format, is_real, on_device, parse_to
 from ..display import as_html
@@ -140,7 +141,7 @@ class Module(Tree):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Freeze or unfreeze every parameter."""
         for param in self.parameters():
-            param.requires_grad = requires_grad
+            param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -206,9 +207,10 @@ class Module(Tree):
             self._apply(lambda t: in_memory_format(t, format))
         return self
 
-    def type(self, dst_type: dtypes.dtype) -> Self:
-        """Convert every parameter and buffer, integer ones too, to `dst_type`."""
-        return self._apply(lambda t: cast(t, dst_type))
+    def type(self, dst_type: Any) -> Self:
+        """Convert every parameter and buffer, integer ones too, to a dtype, or as `Tensor.type`."""
+        target = dtypes.of_numpy(of_type(dst_type))
+        return self._apply(lambda t: cast(t, target))
 
     def float(self) -> Self:
         """Convert real floating parameters and buffers to float32."""

@@ -14,7 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
-from ...errors import wrong_type
+from ...errors import check_bool, wrong_type
 from ...ops.elementwise.clamp_where import where
 from ...ops.shape.join import stack
 from ...ops.shape.pad import pad
@@ -149,6 +149,7 @@ def pack_padded_sequence(
     """
     if not isinstance(input, Tensor):
         raise wrong_type("pack_padded_sequence", "input", "Tensor", input, 1)
+    check_bool(batch_first, "pack_padded_sequence", "batch_first", 3)
     sizes = np.array(lengths._array if isinstance(lengths, Tensor) else lengths, np.int64)
     if batch_first:
         input = input.transpose(0, 1)
@@ -207,6 +208,7 @@ def pad_packed_sequence(
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
     """
+    check_bool(batch_first, "pad_packed_sequence", "batch_first", 2)
     counts = sequence.batch_sizes._array
     steps = len(counts)
     if total_length is not None and total_length < steps:
@@ -246,6 +248,7 @@ def pad_sequence(
     tensor([[1, 2],
             [3, 0]])
     """
+    check_bool(batch_first, "pad_sequence", "batch_first", 2)
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side should be 'left' or 'right', but got {padding_side!r}")
     if not hasattr(sequences, "__iter__"):

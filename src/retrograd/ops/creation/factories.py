@@ -334,6 +334,10 @@ def number(value: Any, function: str, name: str) -> Any:
         value = value.item() if "space" in function else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
+    if isinstance(value, complex) and "space" not in function:
+        if value.imag:
+            raise RuntimeError(dtypes.OVERFLOW.format(dtype="double", value=value))
+        return value.real
     return value
 
 
@@ -381,8 +385,6 @@ RESIZED = (
 @quietly
 def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     """The elements of `arange` as an array of dtype `target`."""
-    if isinstance(first, complex) or isinstance(last, complex) or isinstance(by, complex):
-        raise RuntimeError("value cannot be converted to type double without overflow")
     if target.kind not in "iufV":
         raise unsupported("arange_cpu", target)
     if target.kind in "iu" and by != 0 and int(by) == 0:

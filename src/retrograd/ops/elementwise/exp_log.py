@@ -233,7 +233,11 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
             )
     if alone:
-        weight = recorded.cast(weight, dtype=dtypes.common(input._array, weight._array))
+        common = dtypes.common(input._array, weight._array)
+        input, end, weight = (
+            t if t._array.dtype == common else recorded.cast(t, dtype=common)
+            for t in (input, end, weight)
+        )
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)
     factor = dtypes.float32.numpy if half(dtype) else dtype  # in which half floats are computed

@@ -107,7 +107,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
     tensor([1., 2.])
     """
-    if isinstance(src, (bool, int, float, complex)):
+    if isinstance(src, (bool, int, float, complex, np.number, np.bool_)):
         src = new_tensor(np.array(src))
     if not isinstance(src, Tensor):
         raise wrong_type("copy_", "other", "Tensor", src, 1)

@@ -183,7 +183,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:
-        return bool(item) if isinstance(item, np.bool_) else index_of(item)
+        return index_of(item)
     except TypeError:
         raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
 

@@ -45,11 +45,16 @@ def check_two_dims(x: Tensor, name: str, argument: str = "A") -> None:
         )
 
 
+WITHOUT_KERNEL = {  # functions that look at no dtype in PyTorch before they look for a kernel
+    "cholesky_inverse", "cholesky_solve", "linalg.eigh", "linalg.solve_triangular", "torch.geqrf",
+    "torch.linalg.householder_product", "torch.lu_factor", "torch.ormqr",
+}  # fmt: skip
+
+
 def check_floating(x: Tensor, name: str) -> None:
     """Raise for integer and bool tensors."""
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        unknown = ("linalg.eigh", "torch.geqrf", "torch.lu_factor")
-        kind = NotImplementedError if name in unknown else RuntimeError
+        kind = NotImplementedError if name in WITHOUT_KERNEL else RuntimeError
         raise kind(
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"

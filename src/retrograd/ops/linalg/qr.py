@@ -214,8 +214,13 @@ def ormqr(
     """
     check_reflectors(input, tau, "torch.ormqr")
     check_same_dtype(input, other, "torch.ormqr")
+    if other.ndim != input.ndim:
+        raise RuntimeError(
+            "torch.ormqr: Expected other to have the same number of dimensions as input, but got "
+            f"other.ndim equal to {other.ndim} and input.ndim equal to {input.ndim}"
+        )
     side = -2 if left else -1
-    if other.ndim < 2 or other.shape[side] != input.shape[-2]:
+    if other.shape[side] != input.shape[-2]:
         raise RuntimeError(
             f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], but the shapes "
             f"are {list(other.shape)} and {list(input.shape)}"

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
+from ...engine.naming import integer_in
 from ...engine.tensor import Tensor, constant_like
 from ...errors import wrong_type
 from ...kernels.allocation import known_true
@@ -310,13 +311,21 @@ def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **na
             return source.draw("below", values, shape, long).astype(dtype)
 
     else:
-        first = int(bounds[0]) if len(bounds) == 2 else 0
-        last = _all_of(dtype) if bounds[-1] is None else int(bounds[-1])
+        first = _bound("from", bounds[0]) if len(bounds) == 2 else 0
+        last = _all_of(dtype) if bounds[-1] is None else _bound("to", bounds[-1])
 
         def make(source: Generator, shape: Any, dtype: Any) -> Any:
             return drawn_integers(source, first, last, shape, dtype)
 
     return fill(self, "random", generator, make)
+
+
+def _bound(name: str, value: Any) -> int:
+    """A bound of `random_` as an integer; TypeError for what is none."""
+    found = integer_in(value)
+    if found is None:
+        raise wrong_type("random_", name, "int", value)
+    return found  # type: ignore[no-any-return]
 
 
 def _all_of(dtype: Any) -> int:

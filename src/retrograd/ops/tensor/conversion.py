@@ -110,11 +110,11 @@ def _type(
     if dtype is None:
         place = ".meta" if self.is_meta else ".sparse" * (self.layout is not strided)
         return f"{version.called}{place}.{dtypes.legacy_name(self.dtype)}Tensor"
-    found = convert(self, _of_type(dtype))
+    found = convert(self, of_type(dtype))
     return found if memory_format is None else in_format(found, memory_format, "type")
 
 
-def _of_type(dtype: Any) -> Any:
+def of_type(dtype: Any) -> Any:
     """NumPy's dtype for a dtype, for a class of tensors, or for the name of one."""
     if isinstance(dtype, str):
         package, _, kind = dtype.removesuffix("Tensor").partition(".")

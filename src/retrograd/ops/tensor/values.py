@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, has_tangent, method
 from ...engine.trace import users_level
 from ...kernels.allocation import has_values
@@ -205,14 +206,12 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 
 def _contains(self: Tensor, element: Any) -> bool:
-    if isinstance(element, Tensor):
-        element = element._array
-    elif not isinstance(element, (bool, int, float, complex, np.generic)):
+    if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
         )
-    return bool((self._array == element).any())
+    return bool(recorded.eq(self, element).any())
 
 
 def _reversed(self: Tensor) -> Tensor:

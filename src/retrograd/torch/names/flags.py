@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import modes
+from ...engine.naming import integer_in
 from ...errors import wrong_type
 from ...kernels.native.threads import set_threads, threads
 from ...modes import determinism
@@ -30,13 +31,14 @@ KEPT: dict[str, Any] = {  # what was set last, for the functions that ask
 
 
 def _checked_count(name: str, count: Any) -> int:
-    if isinstance(count, bool) or not isinstance(count, int):
-        raise TypeError(f"{name} expects an int, but got {type(count).__name__}")
-    if count <= 0:
+    found = integer_in(count)
+    if found is None:
+        raise RuntimeError(f"{name} expects an int, but got {type(count).__name__}")
+    if found <= 0:
         raise RuntimeError(f"{name} expects a positive integer, but got {count}")
-    if count >= 2**31:
+    if found >= 2**31:
         raise ValueError(f"{name}: Overflow when unpacking long: {count} has more than 31 bits")
-    return count
+    return found  # type: ignore[no-any-return]
 
 
 def _keep_interop_threads(count: Any) -> None:
@@ -81,7 +83,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
         lambda num: set_threads(_checked_count("set_num_threads", num)),
         "Set the number of threads for large loops, at most the processors that this process\n"
         "    may use. The environment variable RETROGRAD_NUM_THREADS sets it beforehand.\n\n"
-        "    Raises RuntimeError for a number that is not positive, TypeError for none.",
+        "    Raises RuntimeError for what is no positive integer.",
         "rg.set_num_threads(1); rg.get_num_threads()", "1",
     ),
     "get_num_threads": (
@@ -92,7 +94,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "set_num_interop_threads": (
         lambda num: _keep_interop_threads(num),
         "Keep a number of threads. It changes nothing: ops run one after the other.\n\n"
-        "    Raises RuntimeError for a number that is not positive, TypeError for none.",
+        "    Raises RuntimeError for what is no positive integer.",
         "rg.set_num_interop_threads(2); rg.get_num_interop_threads()", "2",
     ),
     "get_num_interop_threads": (

@@ -103,12 +103,12 @@ class RNNBase(Module):
             raise ValueError(f"Unrecognized RNN mode: {self.mode}")
 
     def _suffixes(self, layer: int) -> list[str]:
-        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + bool(self.bidirectional)]
 
     def _make(self, layer: int, suffix: str, device: DeviceLike, dtype: dtype | None) -> None:
         """The parameters of one layer and direction."""
         rows, width = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
-        columns = self.input_size if layer == 0 else width * (1 + self.bidirectional)
+        columns = self.input_size if layer == 0 else width * (1 + bool(self.bidirectional))
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, columns)}
         shapes["weight_hh"] = (rows, width)
         if self.bias:
@@ -236,7 +236,7 @@ class RNNBase(Module):
     ) -> tuple[int, int, int]:
         """(layers * directions, N, width) of a state, from a batch of sequences or a packed one."""
         batch = input.shape[not self.batch_first] if batch_sizes is None else int(batch_sizes[0])
-        count = self.num_layers * (1 + self.bidirectional)
+        count = self.num_layers * (1 + bool(self.bidirectional))
         return count, batch, self.proj_size or self.hidden_size
 
     def _state_sizes(self, input: Any, batch_sizes: Tensor | None) -> list[tuple[int, int, int]]:

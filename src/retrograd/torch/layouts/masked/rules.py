@@ -299,10 +299,10 @@ def in_memory(x: Any, *args: Any, **kwargs: Any) -> Any:
     return PASSED
 
 
-@Masked.function("numpy", "tolist")
+@Masked.function("numpy", "tolist", "__array__")
 def no_numbers(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raise: what is masked out has no number."""
-    raise refused(function.__name__)
+    """Raise RuntimeError: what is masked out has no number."""
+    raise RuntimeError(str(refused(function.__name__)))
 
 
 @Masked.function("to_dense")
