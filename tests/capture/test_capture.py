@@ -664,7 +664,7 @@ def test_what_many_recordings_have_alike_is_built_once(monkeypatch):
     plain = machine.built
     monkeypatch.setattr(machine, "built", lambda *given: built.append(given) or plain(*given))
     monkeypatch.setattr(machine.cache, "read", lambda name: None)
-    machine.address.cache_clear()
+    monkeypatch.setattr(machine, "KNOWN", {})
     weight = rg.randn(3, 3)
 
     @rg.compile
@@ -678,6 +678,29 @@ def test_what_many_recordings_have_alike_is_built_once(monkeypatch):
         before = len(built)
         compared(steps(x := rg.randn(n, 2, 3)), steps.__wrapped__(x), False)
         assert (len(built) > before) == (n == 5)
+
+
+def test_loops_that_were_built_together_are_found_one_by_one(monkeypatch, tmp_path):
+    machine, built = importlib.import_module("retrograd.compiler.machine"), []
+    plain = machine.built
+    monkeypatch.setattr(machine, "built", lambda *given: built.append(given) or plain(*given))
+    monkeypatch.setenv("RETROGRAD_CACHE", str(tmp_path))
+    x = rg.randn(3, 5)
+
+    def both(x):
+        return x.sum() + x.amax(1) * 2
+
+    def second(x):
+        return x.amax(1)
+
+    for function, modules, files in [(both, 1, 3), (both, 0, 3), (second, 0, 3)]:
+        monkeypatch.setattr(machine, "KNOWN", {})  # as in another process
+        monkeypatch.setattr(machine, "ADDED", set())
+        built.clear()
+        step = rg.compile(function)
+        step(x)
+        compared(step(x), function(x), False)
+        assert (len(built), len(list(tmp_path.iterdir()))) == (modules, files)
 
 
 def test_fullgraph_raises_with_the_reason():

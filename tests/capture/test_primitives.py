@@ -260,6 +260,20 @@ def test_a_call_has_a_native_form_that_gives_what_numpy_gives(name, forms):
                 np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_rows_of_all_lengths_give_what_numpy_gives(dtype):
+    def function(x, row, column):
+        return np.where(x > row, x * column, np.exp(row)), x < column, x @ x.T, row + 1
+
+    for n in (3, 5, 8, 13, 16, 17, 18, 31, 33, 70):
+        x, row, column = [array(*shape)(dtype) for shape in ((3, n), (n,), (3, 1))]
+        expected, found, left = replayed(function, [x, row, column], {})
+        assert not left
+        bound = 1e-6 if dtype == "f" else 1e-14
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a._array, b._array, rtol=bound, atol=n * bound)
+
+
 def test_an_index_out_of_range_is_told_by_the_functions_own_error():
     w = rg.arange(5.0)
     step = rg.compile(lambda i: w[i] * 2)
@@ -289,11 +303,12 @@ def test_an_index_that_the_step_moves_out_of_range_is_no_error():
 def test_a_large_product_that_blas_cannot_read_has_a_loop_of_its_own():
     by_rows, by_columns = (160, 4), (4, 160)
     x, y = (Part(number, 0, (40, 40), by_rows, np.dtype("f")) for number in (1, 2))
-    known = {}
+    forms, known = program.native.Forms({}), {}
     for strides in (by_rows, by_columns):
         out = Part(0, 0, (40, 40), strides, np.dtype("f"))
-        known[strides] = program.native.Forms({}).found(Loop("matmul", "matmul", out, (x, y)))
-    (code, words), (other, nothing) = known.values()
+        known[strides] = forms.found(Loop("matmul", "matmul", out, (x, y)))
+    forms.build()
+    (code, words), (other, nothing) = [(form.address, given) for form, given in known.values()]
     assert nothing == []  # the table gives such a loop its parts alone
     if has_blas():
         assert code == program.native.loops.product_of_steps() != other

@@ -376,16 +376,15 @@ gemm(PyObject *module, PyObject *args)
     Py_RETURN_TRUE;
 }
 
-/* A stack of products in the table of `run_steps`. After the places of the result and the operands it
+/* A stack of products in the table of `run_steps`. Its parts are the result and the operands; it
    has their type, m, n and k, how BLAS is to read the operands, the three pitches, the number of
    products, and how many bytes these are apart in each part. */
 static int
-product_of_step(char **bases, const int64_t *places)
+product_of_step(char **parts, const int64_t *facts)
 {
-    const int64_t *facts = places + 6;
-    char *out = bases[places[0]] + places[1];
-    Operand a = {bases[places[2]] + places[3], (int)facts[4], facts[7]};
-    Operand b = {bases[places[4]] + places[5], (int)facts[5], facts[8]};
+    char *out = parts[0];
+    Operand a = {parts[1], (int)facts[4], facts[7]};
+    Operand b = {parts[2], (int)facts[5], facts[8]};
     enter_blas();
     for (int64_t i = 0; i < facts[9]; i++) {
         multiply((int)facts[0], facts[1], facts[2], facts[3], a, b, out, facts[6]);

@@ -1,9 +1,9 @@
 /* Recorded steps as calls of native functions: `retrograd/capture/loops/native.py` writes them. */
 
-enum { MOST_ARRAYS = 4096, SMALL_ARENA = 1 << 14 };
+enum { MOST_ARRAYS = 4096, MOST_PARTS = 256, PARTS_AT_ONCE = 4, SMALL_ARENA = 1 << 14 };
 
-/* Not 0: an index was out of range. `places` has the base and the offset of each part. */
-typedef int (*LoopOfStep)(char **bases, const int64_t *places);
+/* Not 0: an index was out of range. It is given where its parts begin, and numbers of the table. */
+typedef int (*LoopOfStep)(char **parts, const int64_t *numbers);
 
 /* Where an array begins, if it is as it was when the steps were recorded, else NULL. `layout` has
    its type, whether it is written, its dimensions, sizes and strides, and is moved past them. */
@@ -31,14 +31,16 @@ as_recorded(PyObject *given, const int64_t **layout, const int64_t *end)
     return PyArray_BYTES(array);
 }
 
-/* `run_steps(calls, arena, layout, *arrays)`: go through the table of calls, which has for each where
-   its function is, how many parts it has, and the places of these. Base 0 is memory for what is
-   between, of `arena` bytes; the others are the arrays, which must lie as `layout` says. */
+/* `run_steps(calls, arena, layout, *arrays)`: go through the table of calls. It has for each where its
+   function is, how many parts it has and how many numbers; a base and an offset for each part, and
+   the numbers. Parts are a multiple of PARTS_AT_ONCE: processors do not foresee how many turns a
+   short loop takes. Base 0 is memory for what is between, of `arena` bytes; the others are the
+   arrays, which must lie as `layout` says. */
 static PyObject *
 run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     char *places[256], **bases = places, room[SMALL_ARENA] __attribute__((aligned(64)));
-    char *arena = room;
+    char *arena = room, *parts[MOST_PARTS];
     if (count < 3 || count - 3 > MOST_ARRAYS || !PyBytes_Check(args[0]) ||
         !PyBytes_Check(args[2])) {
         return refuse("run_steps");
@@ -71,8 +73,21 @@ run_steps(PyObject *module, PyObject *const *args, Py_ssize_t count)
         }
     }
     int failed = 0;
-    for (; call < last; call += 2 + 2 * call[1]) {
-        failed |= ((LoopOfStep)(intptr_t)call[0])(bases, call + 2);
+    while (call < last) {
+        LoopOfStep loop = (LoopOfStep)(intptr_t)call[0];
+        int64_t number = call[1], numbers = call[2];
+        call += 3;
+        if (number > MOST_PARTS) {
+            refuse("run_steps");
+            goto done;
+        }
+        for (int64_t i = 0; i < number; i += PARTS_AT_ONCE, call += 2 * PARTS_AT_ONCE) {
+            for (int k = 0; k < PARTS_AT_ONCE; k++) {
+                parts[i + k] = bases[call[2 * k]] + call[2 * k + 1];
+            }
+        }
+        failed |= loop(parts, call);
+        call += numbers;
     }
     if (failed) {
         PyErr_SetString(PyExc_IndexError, "an index is out of range in a compiled step");

@@ -89,10 +89,10 @@ class Clock:
         times: dict[Any, float] = {}  # of kinds of loops
         found: list[float] = []
         for _, parts in table.rows:
-            end = at + 2 + 2 * int(words[at + 1])
+            end = at + 3 + 2 * int(words[at + 1]) + int(words[at + 2])
             call = words[at:end].copy()
-            kind = call[0], *call[2 + 2 * parts :]  # the function, and its sizes
-            bases = call[2 : 2 + 2 * parts : 2]
+            kind = call[0], *call[3 + 2 * parts :]  # the function, and its sizes
+            bases = call[3 : 3 + 2 * parts : 2]
             bases[bases == 0] = len(given)  # the arena
             turns = 1 if kind in times else TURNS
             run = partial(in_c.run_steps, call.tobytes() * turns, 0, layout)

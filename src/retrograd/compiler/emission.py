@@ -22,7 +22,7 @@ from .abstract import WITHOUT_VECTORS
 from .mathematics import DTYPES, EMIT
 from .plan import plan
 from .program import ALL, OUTER, REDUCTIONS, along, broadcast
-from .values import BOOL, Complex, Value, assuming, convert, ir_type, select
+from .values import BOOL, Complex, Value, assuming, convert, ir_type, select, splat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,12 +104,7 @@ class Writer:
 
     def splat(self, x: Any) -> Any:
         """A vector of one number."""
-        if not self.lanes:
-            return x
-        empty = ir.Constant(ir_type(x.dtype, self.lanes), ir.Undefined)
-        first = self.b.insert_element(empty, x.ir, WORD(0))
-        zeros = ir.Constant(ir.VectorType(WORD, self.lanes), [0] * self.lanes)
-        return x.result(self.b.shuffle_vector(first, empty, zeros))
+        return splat(x, self.lanes)
 
     def compute(self, values: Sequence[int], made: dict[int, Any], read: Read) -> None:
         """Add values to those that are `made`; `read` gives what is in memory, and None else."""

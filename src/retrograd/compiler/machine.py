@@ -16,9 +16,9 @@ from ..locks import new_lock
 from . import cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["address", "built", "loaded"]
+__all__ = ["address", "addresses", "built"]
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -28,6 +28,8 @@ CPU, FEATURES = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 HOST = f"{TRIPLE} {CPU} {FEATURES} {llvmlite.__version__}"  # what an object depends on
 
 LOCK = new_lock()
+KNOWN: dict[str, int] = {}  # the addresses of functions
+ADDED: set[str] = set()  # the entries of the cache whose objects are in memory
 
 
 def machine() -> Any:
@@ -53,20 +55,54 @@ def built(code: str, unrolled: bool) -> bytes:
         return host.emit_object(module)
 
 
-def loaded(built: bytes, name: str) -> int:
-    """The address of an object's function, which stays in memory for good."""
+def loaded(objects: dict[str, bytes], names: list[str]) -> None:
+    """Let functions of objects be known, which stay in memory for good."""
     with LOCK:
-        ENGINE.add_object_file(llvm.ObjectFileRef.from_data(built))
+        for name, held in objects.items():
+            ENGINE.add_object_file(llvm.ObjectFileRef.from_data(held))
+            ADDED.add(name)
         ENGINE.finalize_object()
-        return int(ENGINE.get_function_address(name))
+        found = {name: int(ENGINE.get_function_address(name)) for name in names}
+        KNOWN.update({name: address for name, address in found.items() if address})
+
+
+def named(code: Callable[..., str], *parts: Any) -> str:
+    """The name of the function that `code` writes for a program and its variant."""
+    return "k" + cache.digest(code.__name__, *map(str, parts), HOST)
+
+
+def linked(names: list[str], code: Callable[[list[str]], str], unrolled: bool) -> list[int]:
+    """The addresses of functions; `code` writes those that are nowhere yet, as one module.
+
+    In the cache the entry of the first has the object of all, and those of others have its name.
+    """
+    objects: dict[str, bytes] = {}
+    wanted = [name for name in dict.fromkeys(names) if name not in KNOWN]
+    for name in wanted:
+        held, whole = cache.read(name), name
+        if held is not None and held[:1] == b"k":
+            whole = held.decode()
+            held = None if whole in ADDED or whole in objects else cache.read(whole)
+        if held is not None and whole not in ADDED:
+            objects[whole] = held
+    if wanted:
+        loaded(objects, wanted)
+    if missing := [name for name in wanted if name not in KNOWN]:
+        made = built(code(missing), unrolled)
+        for name in missing:
+            cache.write(name, made if name == missing[0] else missing[0].encode())
+        loaded({missing[0]: made}, missing)
+    return [KNOWN[name] for name in names]
 
 
 @memoized
-def address(code: Callable[..., str], program: Any, *variant: Any, unrolled: bool = True) -> int:
+def address(code: Callable[..., str], program: Any, *variant: Any) -> int:
     """The address of the function that `code(program, *variant, name)` writes, built once."""
-    name = "k" + cache.digest(code.__name__, str(program), *map(str, variant), HOST)
-    found = cache.read(name)
-    if found is None:
-        found = built(code(program, *variant, name), unrolled)
-        cache.write(name, found)
-    return loaded(found, name)
+    name = named(code, program, *variant)
+    return linked([name], lambda _: code(program, *variant, name), unrolled=True)[0]
+
+
+def addresses(code: Callable[..., str], programs: Iterable[Any], source: str) -> list[int]:
+    """The addresses of functions that `code({name: program})` writes, which is of a `source`."""
+    own = {named(code, program, source): program for program in programs}
+    return linked([*own], lambda names: code({n: own[n] for n in names}), unrolled=False)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FLOATS", "Complex", "Value", "assumed", "assuming", "bits", "ceil", "convert", "copysign",
     "floor", "fma", "from_bits", "integers", "inverse", "ir_type", "isnan", "ldexp", "looked_up",
-    "remainder", "rint", "select", "sqrt", "trunc", "truncated_quotient",
+    "remainder", "rint", "select", "splat", "sqrt", "trunc", "truncated_quotient",
 ]  # fmt: skip
 
 BOOL, INT32, INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
@@ -86,10 +87,8 @@ class Value:
     def number(self, number: Any, dtype: Any = None) -> Value:
         """A constant beside this value: of its dtype, or of another one, and of its lanes."""
         dtype = self.dtype if dtype is None else np.dtype(dtype)
-        lanes = self.lanes
-        exact = dtype.type(number).item()
-        constant = [exact] * lanes if lanes else exact
-        return Value(self.builder, ir.Constant(ir_type(dtype, lanes), constant), dtype)
+        exact = literal(dtype.type(number).tobytes(), dtype, self.lanes)
+        return Value(self.builder, exact, dtype)
 
     def like(self, other: Any) -> Value:
         """`other` itself where it is a value, else the constant."""
@@ -189,6 +188,36 @@ def select(condition: Value, x: Any, y: Any) -> Any:
     known = x if isinstance(x, Value) else y
     picked = known.builder.select(condition.ir, known.like(x).ir, known.like(y).ir)
     return known.result(picked)
+
+
+class Splat(ir.Constant):  # type: ignore[misc]
+    """A vector of one constant, whose text is no longer than that of the constant."""
+
+    def __init__(self, kind: Any, constant: Any) -> None:
+        self.type, self.constant = kind, constant
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant})"
+
+
+@lru_cache(1 << 12)
+def literal(held: bytes, dtype: np.dtype[Any], lanes: int) -> Any:
+    """LLVM's constant for the number that some bytes are, or for a vector of it."""
+    constant = ir.Constant(ir_type(dtype), np.frombuffer(held, dtype)[0].item())
+    return Splat(ir_type(dtype, lanes), constant) if lanes else constant
+
+
+def splat(x: Value, lanes: int) -> Value:
+    """A vector of one number; with 0 lanes that number."""
+    if not lanes:
+        return x
+    kind = ir_type(x.dtype, lanes)
+    if isinstance(x.ir, ir.Constant):
+        return x.result(Splat(kind, x.ir))
+    empty = ir.Constant(kind, ir.Undefined)
+    first = x.builder.insert_element(empty, x.ir, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return x.result(x.builder.shuffle_vector(first, empty, zeros))
 
 
 def isnan(x: Value) -> Value:

@@ -51,8 +51,8 @@ class Run:
             if self.touched.setdefault(part.storage, part) != part:
                 self.touched[part.storage] = None
 
-    def may_have(self, loop: Loop) -> bool:
-        """Whether a map may be computed with these, element by element."""
+    def may_have(self, loop: Loop, reads: list[Part]) -> bool:
+        """Whether a map, which `reads` parts, may be computed with these, element by element."""
         first = self.loops[0]
         return (
             len(self.loops) < LARGEST
@@ -60,24 +60,24 @@ class Run:
             and first.out.shape == loop.out.shape
             and WITHOUT_VECTORS.isdisjoint((first.function, loop.function))
             and self.touched.get(loop.out.storage, loop.out) == loop.out
-            and all(self.written.get(p.storage, p) == p for p in loop.reads)
+            and all(self.written.get(p.storage, p) == p for p in reads)
         )
 
-    def meets(self, loop: Loop) -> bool:
+    def meets(self, loop: Loop, reads: list[Part]) -> bool:
         """Whether these and a loop after them may not change places."""
-        reads = [part.storage for part in loop.reads]
-        return loop.out.storage in self.touched or any(s in self.written for s in reads)
+        return loop.out.storage in self.touched or any(p.storage in self.written for p in reads)
 
 
 def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
     """The loops, those of one shape in groups: NOTE [Groups]; `inner` storages end with them."""
     runs: list[Run] = []
     for loop in loops:
+        reads = loop.reads
         for run in reversed(runs[-BACK:]):
-            if run.may_have(loop):
+            if run.may_have(loop, reads):
                 run.add(loop)
                 break
-            if run.meets(loop):
+            if run.meets(loop, reads):
                 runs.append(Run(loop))
                 break
         else:

@@ -5,13 +5,20 @@ vectors. Where each loop finds its parts, the table says. So a thousand steps in
 code than one, and `run_steps` in C goes through the table with nothing else between the loops. A
 function is built once for all recordings that have such a loop, whatever else is in them.
 
-A function `int loop(char **bases, const int64_t *places)` is given, for each part, a number of a
-base and an offset. Base 0 is the arena, the others are arrays. `rolling` writes the table. The
-function gives 0, or not 0 where an index was out of range: nothing is read or written there.
+A function `int loop(char **parts, const int64_t *numbers)` is given where each part begins, and
+what is open of the loop. `rolling` writes the table, which has a base and an offset for each part:
+base 0 is the arena, the others are arrays. The function gives 0, or not 0 where an index was out of
+range: nothing is read or written there.
+
+NOTE [Lanes]
+Where the last dimension has a known size, and elements lie side by side or are one for all, code is
+written for vectors of elements, the last of which is shorter. LLVM would make such vectors of a
+loop of single elements, but that takes most of its time. It does so for all other loops: of open
+sizes, of complex numbers and integers, and those that go through memory in steps.
 
 NOTE [Open sizes]
 1. A recording may have a loop that an older one of the same function has with other sizes, strides
-   or numbers. Then those that differ are open: the table gives them, after the places of parts. So
+   or numbers. Then those that differ are open: the table gives them. So
    the third size of a batch, and all that follow, need no new code.
 2. Which they are is found by comparing the two loops, whatever made them differ. A loop in which
    sizes differ by several factors is one of its own: two loops that are alike by chance.
@@ -29,16 +36,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from ...compiler import machine
+from ...compiler.abstract import WITHOUT_VECTORS
 from ...compiler.emission import LONG, POINTER, constant, parallel
 from ...compiler.emission import Loop as Innermost
 from ...compiler.mathematics import DTYPES, EMIT
-from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select
+from ...compiler.values import BOOL, Complex, Value, convert, ir_type, select, splat
 from ...kernels.native import loops
 from ...kernels.native.products import has_blas
 from .primitives import Group, Loop, Number, broadcast, with_parts
@@ -52,6 +60,7 @@ SOURCE = hashlib.blake2b(Path(__file__).read_bytes()).hexdigest()
 PRODUCT = 1 << 13  # multiplications that loops do; more are left to BLAS
 BY_ROWS, BY_COLUMNS = 111, 112  # as BLAS names them
 UNROLLED = 16  # terms of a sum in a product that are written out
+LANED, VECTOR = "fd?", 64  # dtypes of elements that are computed side by side; bytes of a vector
 FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its own way, too
 
 
@@ -143,12 +152,14 @@ def with_values(item: Any, at: Callable[[Any], Any]) -> Any:
     return with_parts(item, of_part, of_number)
 
 
-class Form(NamedTuple):
+@dataclass(eq=False)
+class Form:
     """Loops that have one function: their values, but for those at places that are `free`."""
 
     values: list[Any]
     free: list[int]
-    address: int
+    kind: Any  # of these loops, as `code` takes it
+    address: int = 0  # once it is built
 
     def differs(self, values: list[Any]) -> list[int]:
         """Where values are others that may not be."""
@@ -162,17 +173,32 @@ class Forms:
     def __init__(self, older: dict[Any, list[Form]]) -> None:
         self.older = older  # by all but their values
         self.newer: dict[Any, list[Form]] = {}
+        self.known: dict[Any, tuple[Form, list[int]]] = {}  # by loops with all that they are
+        self.waiting: list[Form] = []
 
     def keep(self) -> None:
         """Let the recordings to come know those of this one."""
         for kind, forms in self.newer.items():
             self.older[kind] = self.older.get(kind, []) + forms
 
-    def found(self, item: Any) -> tuple[int, list[int]]:
-        """Where the function of a kind of loop is, and what the table gives it beside parts."""
+    def build(self) -> None:
+        """Build the functions that are not there yet, all as one module."""
+        found = machine.addresses(code, [form.kind for form in self.waiting], SOURCE)
+        for form, address in zip(self.waiting, found, strict=True):
+            form.address = address
+        self.waiting.clear()
+
+    def found(self, item: Any) -> tuple[Form, list[int]]:
+        """The form of a kind of loop, and what the table gives its function beside parts."""
+        if item not in self.known:
+            self.known[item] = self.sought(joined(item))
+        return self.known[item]
+
+    def sought(self, item: Any) -> tuple[Form, list[int]]:
+        """The same for a loop of as few dimensions as it can have, which was not met before."""
         large = item.kind == "matmul" and multiplications(item) > PRODUCT
         if large and (words := by_blas(item)):
-            return loops.product_of_steps(), words
+            return Form([], [], None, loops.product_of_steps()), words
         values: list[Any] = []
         kind = with_values(item, values.append)
         older, newer = self.older.get(kind, []), self.newer.setdefault(kind, [])
@@ -187,10 +213,10 @@ class Forms:
                 place = next(left)
                 return Open(free.index(place)) if place in free else value
 
-            found = machine.address(code, with_values(item, opened), SOURCE, unrolled=False)
-            form = Form(values, free, found)
+            form = Form(values, free, with_values(item, opened))
+            self.waiting.append(form)
             newer.append(form)
-        return form.address, [word(values[place]) for place in form.free]
+        return form, [word(values[place]) for place in form.free]
 
 
 def one_factor(before: list[Any], after: list[Any]) -> bool:
@@ -207,15 +233,18 @@ def word(value: Any) -> int:
     return int(struct.unpack("q", struct.pack("d", float(value)))[0])
 
 
-def code(kind: Any, source: str, name: str) -> str:
-    """The module of a function with a name; in the cache it is one of this `source`."""
-    return Emission(name).code(kind)
+def code(kinds: dict[str, Any]) -> str:
+    """The module of functions for kinds of loops, by their names."""
+    module, innermost = ir.Module(), []
+    for name, kind in kinds.items():
+        innermost += Emission(module, name).write(kind)
+    return parallel(module, innermost)
 
 
 def apart(item: Any) -> tuple[Any, list[Part]]:
     """A loop or group whose parts are arguments, by numbers; and the parts that they are.
 
-    The numbers of parts in registers follow on them. Dimensions are as few as they can be.
+    The numbers of parts in registers follow on them.
     """
     parts = item.parts
     known = {part: number for number, part in enumerate(parts)}
@@ -226,7 +255,7 @@ def apart(item: Any) -> tuple[Any, list[Part]]:
         number = known.setdefault(part, len(known)) if is_group else next(numbers)
         return Part(number, 0, *part[2:])
 
-    return joined(with_parts(item, at)), parts
+    return with_parts(item, at), parts
 
 
 def joined(item: Any) -> Any:
@@ -274,35 +303,30 @@ def reduced(loop: Loop) -> Loop:
 class Emission:
     """Writes a function."""
 
-    def __init__(self, name: str) -> None:
-        self.module = ir.Module(name)
-        self.function = ir.Function(self.module, ir.FunctionType(STATUS, [POINTER, POINTER]), name)
+    def __init__(self, module: Any, name: str) -> None:
+        self.function = ir.Function(module, ir.FunctionType(STATUS, [POINTER, POINTER]), name)
         self.innermost: list[Innermost] = []
+        self.lanes = 0
 
-    def code(self, loop: Any) -> str:
-        """The text of the module, with the function of a kind of loop."""
+    def write(self, loop: Any) -> list[Innermost]:
+        """Write the function of a kind of loop; the loops in it that LLVM may make vectors of."""
         self.ordered = may_fail(loop)  # whether the loop's turns may meet
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.starts = [self.start(part) for part in range(len(loop.parts))]
         self.open: dict[Open, Any] = {}
-        with_values(loop, partial(self.enter, 2 * len(loop.parts)))
+        with_values(loop, self.enter)
         self.b.ret(getattr(self, loop.kind)(loop) or STATUS(0))
-        return parallel(self.module, self.innermost)
+        return self.innermost
 
     def start(self, part: int) -> Any:
         """Where a part begins."""
-        bases, places = self.function.args
-        base, offset = (
-            self.b.load(self.b.gep(places, [LONG(2 * part + i)], source_etype=LONG), typ=LONG)
-            for i in (0, 1)
-        )
-        found = self.b.load(self.b.gep(bases, [base], source_etype=POINTER), typ=POINTER)
-        return self.b.gep(found, [offset], source_etype=BYTE)
+        place = self.b.gep(self.function.args[0], [LONG(part)], source_etype=POINTER)
+        return self.b.load(place, typ=POINTER)
 
-    def enter(self, first: int, value: Any) -> None:
-        """Read an open value, the table having the first of them there."""
+    def enter(self, value: Any) -> None:
+        """Read an open value."""
         if isinstance(value, Open):
-            at = [LONG(first + value.place)]
+            at = [LONG(value.place)]
             place = self.b.gep(self.function.args[1], at, source_etype=LONG)
             self.open[value] = self.b.load(place, typ=LONG)
 
@@ -321,28 +345,34 @@ class Emission:
             elif i != 0 and stride != 0:
                 step = self.b.mul(self.long(i), self.long(stride))
                 place = step if place is None else self.b.add(place, step)
-        start = self.b.gep(self.starts[part.storage], [LONG(fixed)], source_etype=BYTE)
-        return start if place is None else self.b.gep(start, [place], source_etype=BYTE)
+        return self.beyond(self.beyond(self.starts[part.storage], fixed), place)
 
-    def load(self, part: Any, index: Any, lanes: int = 0) -> Any:
-        """An element, or some of them side by side."""
+    def beyond(self, address: Any, count: Any) -> Any:
+        """The address so many bytes later; the same for 0 or None."""
+        return self.b.gep(address, [self.long(count)], source_etype=BYTE) if count else address
+
+    def load(self, part: Any, index: Any) -> Any:
+        """An element, or `lanes` of them side by side."""
         if isinstance(part, Number):
             if not isinstance(part.text, Open):
-                return constant(self.b, part.text, part.dtype)
+                return splat(constant(self.b, part.text, part.dtype), self.lanes)
             held = self.b.bitcast(self.open[part.text], ir.DoubleType())
-            return convert(Value(self.b, held, np.dtype(np.float64)), part.dtype)
+            found = convert(Value(self.b, held, np.dtype(np.float64)), part.dtype)
+            return splat(found, self.lanes)
         address = self.at(part, index)
         if part.dtype.kind == "c":
             half = np.dtype(f"f{part.dtype.itemsize // 2}")
             return Complex(*[self.loaded(address, half, i) for i in (0, 1)])
-        return self.loaded(address, part.dtype, 0, lanes)
+        if self.lanes and not index[-1][1]:  # one for all
+            return splat(self.loaded(address, part.dtype, 0), self.lanes)
+        return self.loaded(address, part.dtype, 0, self.lanes)
 
     def loaded(self, address: Any, dtype: Any, i: int, lanes: int = 0) -> Value:
-        kind = BYTE if dtype == BOOL else ir_type(dtype, lanes)
-        place = self.b.gep(address, [LONG(i * dtype.itemsize)], source_etype=BYTE)
+        kind = ir_type(np.dtype(np.uint8) if dtype == BOOL else dtype, lanes)
+        place = self.beyond(address, i * dtype.itemsize)
         held = self.b.load(place, align=dtype.itemsize, typ=kind)
         if dtype == BOOL:
-            held = self.b.icmp_unsigned("!=", held, BYTE(0))
+            held = self.b.icmp_unsigned("!=", held, ir.Constant(kind, None))
         return Value(self.b, held, dtype)
 
     def store(self, part: Part, index: Any, value: Any) -> None:
@@ -350,14 +380,25 @@ class Emission:
         address = self.at(part, index)
         parts = (value.real, value.imag) if isinstance(value, Complex) else (value,)
         for i, x in enumerate(parts):
-            held = self.b.zext(x.ir, BYTE) if x.dtype == BOOL else x.ir
-            place = self.b.gep(address, [LONG(i * x.dtype.itemsize)], source_etype=BYTE)
+            own = ir_type(np.dtype(np.uint8), x.lanes)
+            held = self.b.zext(x.ir, own) if x.dtype == BOOL else x.ir
+            place = self.beyond(address, i * x.dtype.itemsize)
             self.b.store(held, place, align=x.dtype.itemsize)
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def loop(self, count: Any, each: Any, start: Any = ()) -> Any:
-        """Do something for each index below `count`, carrying values; what they are in the end."""
+    def loop(self, count: Any, each: Any, start: Any = (), lanes: int = 0) -> Any:
+        """Do something for each index below `count`, carrying values; what they are in the end.
+
+        With `lanes` it is done for so many at once: NOTE [Lanes].
+        """
+        if lanes:
+            whole, rest = divmod(count, lanes)
+            for self.lanes, first, turns in ((lanes, 0, whole), (rest, whole * lanes, 1)):
+                if self.lanes and turns:
+                    self.loop(turns, partial(self.side_by_side, each, first))
+            self.lanes = 0
+            return None
         if count == 1:
             return each(0, list(start))
         before = self.b.block
@@ -384,13 +425,18 @@ class Emission:
         self.b.position_at_end(end)
         return found
 
-    def nest(self, shape: Any, strides: Any, each: Any) -> None:
+    def side_by_side(self, each: Any, first: int, index: Any, carried: Any) -> None:
+        """Do something for the elements of a turn, from the place of its first."""
+        each(first + index * self.lanes if isinstance(index, int)
+             else self.b.mul(index, LONG(self.lanes)), carried)  # fmt: skip
+
+    def nest(self, shape: Any, strides: Any, each: Any, lanes: int = 0) -> None:
         """Do something for each element: `each` is given, for each operand, index and stride."""
 
         def inner(place: Any, carried: Any) -> None:
             each([[(i, s[d]) for i, d in place] for s in strides])
 
-        self.carry(shape, range(len(shape)), inner)
+        self.carry(shape, range(len(shape)), inner, lanes=lanes)
 
     def map(self, loop: Loop) -> None:
         """A function of each element."""
@@ -401,7 +447,7 @@ class Emission:
             values = [self.load(p, i) for p, i in zip(operands, indices[1:], strict=True)]
             self.store(out, indices[0], computed(loop, values))
 
-        self.nest(out.shape, strides, each)
+        self.nest(out.shape, strides, each, lanes_of([loop], (out, *operands), strides))
 
     def group(self, group: Group) -> None:
         """Functions of each element, one after the other."""
@@ -409,21 +455,25 @@ class Emission:
 
         def each(indices: Any) -> None:
             places = dict(zip(parts, indices, strict=True))
-            known: dict[Part, Any] = {}
+            known: dict[Any, Any] = {}  # the values of parts and numbers
+            made: dict[Any, Any] = {}  # what came of values, which are not computed twice
 
             def value(operand: Any) -> Any:
-                if isinstance(operand, Number):
-                    return self.load(operand, ())
                 if operand not in known:
-                    known[operand] = self.load(operand, places[operand])
+                    known[operand] = self.load(operand, places.get(operand))
                 return known[operand]
 
             for loop, stored in zip(group.loops, group.stored, strict=True):
-                known[loop.out] = computed(loop, list(map(value, loop.operands)))
+                values = list(map(value, loop.operands))
+                kind = loop.function, loop.dtypes, loop.out.dtype, *map(id, values)
+                if kind not in made:
+                    made[kind] = computed(loop, values), values
+                known[loop.out], _ = made[kind]
                 if stored:
                     self.store(loop.out, places[loop.out], known[loop.out])
 
-        self.nest(group.loops[0].out.shape, [p.strides for p in parts], each)
+        strides = [p.strides for p in parts]
+        self.nest(group.loops[0].out.shape, strides, each, lanes_of(group.loops, parts, strides))
 
     def reduce(self, loop: Loop) -> None:
         """A sum, a product, a maximum, a minimum, all or any along axes."""
@@ -538,16 +588,19 @@ class Emission:
         lost = b.select(finite, lost, ir.Constant(ir.DoubleType(), 0.0))
         return [made, b.fadd(left, lost)]
 
-    def carry(self, shape: Any, steps: Any, each: Any, start: Any = (), index: Any = ()) -> Any:
+    def carry(
+        self, shape: Any, steps: Any, each: Any, start: Any = (), index: Any = (), lanes: int = 0
+    ) -> Any:
         """Carry values through all elements of a row."""
         if not shape:
             return each(list(index), start)
         return self.loop(
             shape[0],
             lambda i, carried: self.carry(
-                shape[1:], steps[1:], each, carried, (*index, (i, steps[0]))
+                shape[1:], steps[1:], each, carried, (*index, (i, steps[0])), lanes
             ),
             start,
+            lanes * (len(shape) == 1),
         )
 
     # -- elements by indices ---------------------------------------------------------------------
@@ -631,23 +684,24 @@ class Emission:
         out, (x, y) = loop.out, loop.operands
         to, left, right = stack
         zero = Value(self.b, ir.Constant(ir_type(x.dtype), 0.0), out.dtype)
+        columns, lanes = out.shape[-1], lanes_of([], (out, y), [out.strides, y.strides])
 
         def place(j: Any) -> Any:
             return [*to, (i, out.strides[-2]), (j, out.strides[-1])]
 
         if x.shape[-1] <= UNROLLED:
-            factors = [self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])]).ir
+            factors = [self.load(x, [*left, (i, x.strides[-2]), (k, x.strides[-1])])
                        for k in range(x.shape[-1])]  # fmt: skip
 
             def whole(j: Any, carried: Any) -> None:
-                total = zero.ir
+                total = splat(zero, self.lanes).ir
                 for k, a in enumerate(factors):
                     c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
-                    term = self.b.fmul(a, c.ir, flags=FREE)
+                    term = self.b.fmul(splat(a, self.lanes).ir, c.ir, flags=FREE)
                     total = self.b.fadd(total, term, flags=FREE)
                 self.store(out, place(j), Value(self.b, total, out.dtype))
 
-            self.loop(out.shape[-1], whole)
+            self.loop(columns, whole, lanes=lanes)
             return
 
         def step(k: Any, carried: Any) -> None:
@@ -655,13 +709,16 @@ class Emission:
 
             def each(j: Any, carried: Any) -> None:
                 c = self.load(y, [*right, (k, y.strides[-2]), (j, y.strides[-1])])
-                term = self.b.fmul(a.ir, c.ir, flags=FREE)
+                term = self.b.fmul(splat(a, self.lanes).ir, c.ir, flags=FREE)
                 total = self.b.fadd(self.load(out, place(j)).ir, term, flags=FREE)
                 self.store(out, place(j), Value(self.b, total, out.dtype))
 
-            self.loop(out.shape[-1], each)
+            self.loop(columns, each, lanes=lanes)
 
-        self.loop(out.shape[-1], lambda j, carried: self.store(out, place(j), zero))
+        def clear(j: Any, carried: Any) -> None:
+            self.store(out, place(j), splat(zero, self.lanes))
+
+        self.loop(columns, clear, lanes=lanes)
         self.loop(x.shape[-1], step)
 
     def dot(self, loop: Loop, stack: Any, i: Any, j: Any) -> None:
@@ -700,6 +757,25 @@ class Emission:
         found = self.loop(x.shape[-1], each, [zero, zero])
         place = [*to, (i, out.strides[-2]), (j, out.strides[-1])]
         self.store(out, place, Complex(*[Value(self.b, f, half) for f in found]))
+
+
+def lanes_of(loops: Any, parts: Any, strides: Any) -> int:
+    """How many elements loops over parts of memory compute side by side, 0: NOTE [Lanes]."""
+    dtypes = [p.dtype for p in parts] + [d for x in loops for d in (x.out.dtype, *x.dtypes)]
+    *_, last = (0, *parts[0].shape)
+    outs = {x.out for x in loops}
+    if (
+        not isinstance(last, int)
+        or last < 2
+        or any(dtype.char not in LANED for dtype in dtypes)
+        or not WITHOUT_VECTORS.isdisjoint([x.function for x in loops])
+        or any(
+            steps[-1] != part.dtype.itemsize and (steps[-1] != 0 or part in outs)
+            for part, steps in zip(parts, strides, strict=True)
+        )
+    ):
+        return 0
+    return VECTOR // max(dtype.itemsize for dtype in dtypes)
 
 
 def computed(loop: Loop, values: list[Any]) -> Any:

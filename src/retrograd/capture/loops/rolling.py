@@ -21,11 +21,12 @@ import numpy as np
 from ..explaining import Row, of_item
 from .grouping import arranged, grouped, living
 from .lowering import Lowered
-from .native import Forms, apart, may_fail
+from .native import Form, Forms, apart, may_fail
 from .storages import Storage
 
 __all__ = ["Table"]
 
+PARTS_AT_ONCE = 4  # the parts of a call are a multiple of it: `run_steps` in C
 LEAST = 64  # calls of a piece
 FAR = 256  # calls after which one of the same kind is no repetition
 OFTEN = 8  # calls of a kind that repeats
@@ -68,6 +69,8 @@ class Piece(NamedTuple):
     places: Any  # of the bases in it; offsets follow them
     storages: Any  # to which these belong, by number; the last one is the piece's own
     size: int  # of that
+    codes: Any  # places of functions,
+    forms: list[Form]  # which these are
     rows: list[tuple[Row, int]]
 
 
@@ -98,10 +101,13 @@ class Table:
             own = Storage("inner", -1, np.empty(piece.size, np.uint8))
             placed[own], begins[own] = None, 0
             every = [*begins]
-            used = [every[n] for n in np.unique(piece.storages)]
+            used = [every[n] for n in sorted({*piece.storages.tolist()})]
             read.update(used)
             found.insert(0, (piece, begins, used))
         self.arena = arranged([used for *_, used in found], placed)
+        self.forms.build()
+        for piece in known.values():
+            piece.words[piece.codes] = [form.address for form in piece.forms]
         tables = []
         for piece, begins, _ in found:
             table = piece.words.copy()
@@ -123,19 +129,25 @@ class Table:
         size = arranged([[part.storage for part in item.parts] for item in items], placed)
         numbers = {storage: number for number, storage in enumerate(begins)}
         words: list[int] = []
+        codes: list[int] = []
+        forms: list[Form] = []
         places: list[int] = []
         storages: list[int] = []
         for item in items:
             kind, parts = apart(item)
-            function, given = self.forms.found(kind)
-            given += [0] * (len(given) % 2)
-            words += [function, len(parts) + len(given) // 2]
+            form, given = self.forms.found(kind)
+            codes.append(len(words))
+            forms.append(form)
+            none = [0, 0] * (-len(parts) % PARTS_AT_ONCE)
+            words += [0, len(parts) + len(none) // 2, len(given)]
             for part in parts:
                 storage, within = part.storage, placed[part.storage]
                 places.append(len(words))
                 storages.append(len(begins) if within else numbers[storage])
                 words += [0, part.offset + (within[1] if within else -begins[storage])]
-            words += given
-        table, where, which = [np.array(v, np.int64) for v in (words, places, storages)]
+            words += none + given
+        table, begun, where, which = [
+            np.array(v, np.int64) for v in (words, codes, places, storages)
+        ]
         rows = [(of_item(item), len(item.parts)) for item in items]
-        return Piece(table, where, which, size, rows)
+        return Piece(table, where, which, size, begun, forms, rows)
