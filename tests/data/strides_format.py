@@ -109,7 +109,7 @@ def cotangents(lib, outs):
     yield [lib.ones((), dtype=t.dtype).expand(tuple(t.shape)) for t in outs]
 
 
-def answer(lib, expression, arrays, wanted):
+def answer(lib, expression, arrays, wanted, create_graph=False):
     """The strides that a call gives in a library: of the results, then of gradients."""
     x = [lib.from_numpy(a).requires_grad_(w) for a, w in zip(arrays, wanted, strict=True)]
     lib.manual_seed(0)
@@ -121,7 +121,7 @@ def answer(lib, expression, arrays, wanted):
         parts = [found]
         outs, leaves = [t for t in found if t.requires_grad], [t for t in x if t.requires_grad]
         for given in cotangents(lib, outs) if outs and leaves else ():
-            grads = lib.autograd.grad(outs, leaves, given, retain_graph=True, allow_unused=True)
+            grads = lib.autograd.grad(outs, leaves, given, True, create_graph, allow_unused=True)
             parts.append([g if g is None else g.clone() for g in grads])
     return [[strides(t) for t in part] for part in parts]
 

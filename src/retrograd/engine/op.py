@@ -47,7 +47,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import in_row_major, is_permuted, kept_shape, led_by
+from ..kernels.layout import in_row_major, is_permuted, kept_shape, laid_out, led_by
 from ..locks import load
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
@@ -88,6 +88,22 @@ class Example:
 def example(specs: str, **params: Any) -> Example:
     """An `Example`; the parameters are those of the op's record."""
     return Example(specs, params)
+
+
+def held(values: Iterable[Any]) -> list[Any]:
+    """The values of a formula, with arrays in place of tensors."""
+    return [x._array if isinstance(x, Tensor) else x for x in values]
+
+
+def relaid(tensor: Tensor, array: Any, shared: bool) -> Tensor:
+    """A tensor that a formula gave, with its array or a copy of it that lies otherwise in memory.
+
+    It is another tensor then, if it is `shared`, because it is a view, say, or may be the user's.
+    """
+    if array is not tensor._array:
+        tensor = recorded.clone(tensor) if shared else tensor
+        tensor._array = array
+    return tensor
 
 
 def refuse_inference(value: Any) -> None:
@@ -191,6 +207,8 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = dict(formulas)
+        names = ["self" if name == self.inputs[0] else name for name in self.vjps]
+        self.order = sorted(range(len(names)), key=names.__getitem__)  # PyTorch's, of formulas
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
@@ -200,7 +218,8 @@ class Op(Kind):
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
-        flat = [name in contiguous.replace(" ", "").split(",") for name in self.vjps]
+        self.flat = tuple(contiguous.replace(" ", "").split(",")) if contiguous else ()
+        flat = [name in self.flat for name in self.vjps]
         plain = [
             in_row_major(f) if own else f for f, own in zip(self.vjps.values(), flat, strict=True)
         ]
@@ -340,10 +359,23 @@ class Op(Kind):
             wanted = sum(1 << i for i, lives in enumerate(live) if lives)
             made = iter(self.joint(xp, wanted, g, *values))
             return [next(made) if lives else None for lives in live]
-        return [
-            formula(xp, g, *map(values.__getitem__, places)) if lives else None
-            for lives, formula, places in zip(live, self.formulas, reads, strict=True)
-        ]
+        found: list[Any] = [None] * len(live)
+        for i in self.order:
+            if live[i]:
+                found[i] = self.formulas[i](xp, g, *map(values.__getitem__, reads[i]))
+        return self.arranged(found, g, values) if xp is recorded else found
+
+    def arranged(self, found: list[Any], g: Any, values: Any) -> list[Any]:
+        """Tensors that formulas gave, in the order of arrays: NOTE [Leaders] in `layout`."""
+        leads = self.table.leads
+        leader = values[leads - FIRST] if leads >= FIRST else g
+        for i, (name, reads) in enumerate(zip(self.vjps, self.table.reads, strict=True)):
+            c, rows = found[i], name in self.flat
+            if c is not None and (rows or (leads and any(leader._array.strides))):
+                given = [leader, *map(values.__getitem__, reads), g]
+                shared = c._view_of is not None or any(c is x for x in given)
+                found[i] = relaid(c, laid_out(*held([c] if rows else [c, *given])), shared)
+        return found
 
     def is_joint(self, g: Any, values: Any) -> bool:
         """Whether the formulas run as one: NOTE [Leaders] in `kernels.layout`."""

@@ -8,7 +8,9 @@ NOTE [Leaders]
 What PyTorch computes elementwise lies in memory as its first operand that has an order; NumPy takes
 row-major order where operands do not agree. In a formula one operand leads, mostly the cotangent.
 Where it is not in row-major order, the formulas run on transposed views of all operands in which it
-is: NumPy's result is then in the leader's order, and nothing is copied.
+is: NumPy's result is then in the leader's order, and nothing is copied. On tensors, for
+`create_graph`, a formula is ops, each with an order of its own: what they give is copied where it
+lies otherwise than the arrays would.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
     There may be gaps, as in a slice. False for arrays that are not NumPy's, and for those of fewer
     than `least` dimensions: convolutions alone know such weights, as PyTorch's do.
     """
-    if not (x.__class__ is ndarray or is_traced(x)) or not least <= x.ndim <= 5:
+    if not is_array(x) or not least <= x.ndim <= 5:
         return False
     sizes, strides, reach = x.shape, x.strides, x.itemsize
     if strides[-1] < strides[channel] or 0 in sizes:  # in row-major order, say
@@ -119,24 +121,51 @@ def apply_binary(forward: Any, x: Any, y: Any) -> Any:
     return laid_out(forward(x, y), x, y)
 
 
-def laid_out(found: Any, *arrays: Any) -> Any:
-    """What was computed elementwise of these arrays, in the order in memory that PyTorch gives
-    it."""
-    if found.__class__ is not ndarray:
+def is_array(x: Any) -> bool:
+    """Whether a value is NumPy's array, or one that a recording traces, and so lies in memory."""
+    return x.__class__ is ndarray or is_traced(x)
+
+
+def laid_out(found: Any, *values: Any) -> Any:
+    """What was computed elementwise of these values, in the order in memory that PyTorch gives it;
+    by rows where there are none. Itself, or a copy.
+    """
+    if not is_array(found):
         return found
-    given = [x for x in arrays if x.__class__ is ndarray]  # the others are numbers, or absent
+    given = [x for x in values if is_array(x)]  # others are numbers
     if found.flags.c_contiguous and all(x.flags.c_contiguous for x in given):
         return found
-    out = empty_for_result(*given, dtype=found.dtype)
-    if out.strides == found.strides:
+    shape, axes = found.shape, order_led(found.shape, *given)
+    steps = row_strides([shape[axis] for axis in axes], found.itemsize)
+    if all(found.strides[a] == n or shape[a] == 1 for a, n in zip(axes, steps, strict=True)):
         return found
-    out[...] = found
+    traced = is_traced(found)
+    return found.recording.call(in_order, (found, axes), {}) if traced else in_order(found, axes)
+
+
+def in_order(x: Any, axes: Any) -> Any:
+    """A copy of `x` whose axes lie in that order in memory, the first outermost."""
+    out = empty_in_order(x.shape, axes, x.dtype)
+    out[...] = x
     return out
+
+
+def order_led(shape: Any, *values: Any) -> list[int]:
+    """The axes from the outermost in memory to the innermost, of what the first of these leads."""
+    given = [strides_over(shape, x) for x in values if is_array(x)]
+    return inward(shape, *given)[::-1]
+
+
+def strides_over(shape: Any, x: Any) -> list[int]:
+    """The strides of `x` over a shape that it broadcasts to."""
+    lead = len(shape) - x.ndim
+    pairs = zip(x.strides, x.shape, shape[lead:], strict=True)
+    return [0] * lead + [step if n == m else 0 for step, n, m in pairs]
 
 
 def is_permuted(x: Any) -> bool:
     """Whether `x` is an array whose dimensions lie in memory in another order than they have."""
-    if not (x.__class__ is ndarray or is_traced(x)) or x.flags.c_contiguous:
+    if not is_array(x) or x.flags.c_contiguous:
         return False
     steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps != sorted(steps, reverse=True)
@@ -158,11 +187,11 @@ def led_by(together: Any, leader: int, flat: Any) -> Any:
     `flat` says of each formula whether its result is in row-major order all the same.
     """
 
-    def in_order(xp: Any, wanted: int, *values: Any) -> tuple[Any, ...]:
-        g, ndim = values[0], values[0].ndim
-        others = [with_ndim(x, ndim) for x in (values[leader], *values)]
-        axes = inward(g.shape, *[x.strides for x in others if x.__class__ is ndarray])[::-1]
-        given = [x.transpose(axes) if x.__class__ is ndarray else x for x in others[1:]]
+    def led(xp: Any, wanted: int, *values: Any) -> tuple[Any, ...]:
+        g = values[0]
+        given = [with_ndim(x, g.ndim) for x in values]
+        axes = order_led(g.shape, values[leader], *values)
+        given = [x.transpose(axes) if is_array(x) else x for x in given]
         made = together(xp, wanted, *given)
         back = np.argsort(axes).tolist()
         made = [g if c is given[0] else c.transpose(back) for c in made]
@@ -171,12 +200,12 @@ def led_by(together: Any, leader: int, flat: Any) -> Any:
             made = [in_rows(c) if own else c for c, own in zip(made, asked, strict=True)]
         return tuple(made)
 
-    return in_order
+    return led
 
 
 def with_ndim(x: Any, ndim: int) -> Any:
     """`x` with as many dimensions as that, if it is an array."""
-    return x.reshape((1,) * (ndim - x.ndim) + x.shape) if x.__class__ is ndarray else x
+    return x.reshape((1,) * (ndim - x.ndim) + x.shape) if is_array(x) else x
 
 
 def choose(condition: Any, x: Any, y: Any) -> Any:

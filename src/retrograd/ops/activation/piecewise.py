@@ -27,7 +27,7 @@ from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, is_seen
-from ...kernels.layout import choose, laid_out
+from ...kernels.layout import choose
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, pointwise, single
 from ..creation.from_data import fill_value
@@ -316,7 +316,7 @@ def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) ->
 def _elu_input(xp: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     below = xp.zero_where(input, input >= 0)  # lest exp overflow where it is not wanted
     decay = xp.exp(below * input_scale) * (alpha * scale * input_scale)
-    return laid_out(xp.where(input > 0, g * scale, g * decay), g, input)
+    return xp.laid_out(xp.where(input > 0, g * scale, g * decay), g, input)
 
 
 _elu = activation(

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.namespaces import arrays, reals, recorded
+from ...engine.op import held, relaid
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, is_numpy, table
-from ...kernels.layout import Turned, empty_in_order, is_permuted
+from ...kernels.layout import Turned, channels_like_shape, in_order, is_permuted, laid_out
 from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
@@ -180,22 +182,34 @@ zeros_like = declare(
 )
 
 
-def _in_order(xp: Any, g: Any, axes: tuple[int, ...]) -> Any:
+def _laid_out_tensor(tensor: Tensor, *values: Any) -> Tensor:
+    """`laid_out` for formulas on tensors."""
+    return relaid(tensor, laid_out(*held((tensor, *values))), True)
+
+
+arrays.laid_out = reals.laid_out = laid_out
+recorded.laid_out = _laid_out_tensor
+arrays.channels_like_shape = reals.channels_like_shape = channels_like_shape
+recorded.channels_like_shape = lambda shape, tensor: relaid(
+    tensor, channels_like_shape(shape, tensor._array), True
+)
+
+
+def in_axes(xp: Any, g: Any, axes: tuple[int, ...]) -> Any:
+    """What a formula gave, with its axes in that order in memory."""
+    if isinstance(g, Tensor):
+        return relaid(g, in_axes(xp, g._array, axes), True)
     if g.__class__ is not np.ndarray:
         return g
     lead = g.ndim - len(axes)  # of a batch
     axes = (*range(lead), *[lead + axis for axis in axes])
-    if g.transpose(axes).flags.c_contiguous:
-        return g
-    out = empty_in_order(g.shape, axes, g.dtype)
-    out[...] = g
-    return out
+    return g if g.transpose(axes).flags.c_contiguous else in_order(g, axes)
 
 
 laid_grad = declare(
     "laid_grad(input, *, axes)",
     lambda input, *, axes: input[...],
-    input=_in_order,
+    input=in_axes,
     linear="input",
     view=True,
     batch="leading",

@@ -23,7 +23,7 @@ from ...engine.namespaces import arrays, reals
 from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import conversion
-from ...kernels.layout import choose
+from ...kernels.layout import choose, laid_out
 
 SINGLE = ["3x4", "", "0"]
 PAIRS = ["3x4, 3x4", "3x1, 4", "2x3, ", ", ", "0, 0"]
@@ -221,8 +221,8 @@ def zero_derivative(xp: Any, g: Any) -> Any:
 pointwise = partial(declare, elementwise=True, inplace=False)
 
 
-def _zero_where(input: Any, condition: Any, chosen: Any = choose) -> Any:
-    return chosen(condition, 0, input)
+def _zero_where(input: Any, condition: Any) -> Any:
+    return laid_out(np.where(condition, 0, input), input, condition)
 
 
 zero_where = pointwise(
@@ -260,4 +260,4 @@ where_op = pointwise(
 )
 # On arrays a formula's leader decides on the order.
 arrays.where = reals.where = partial(_where, chosen=np.where)
-arrays.zero_where = reals.zero_where = partial(_zero_where, chosen=np.where)
+arrays.zero_where = reals.zero_where = lambda input, condition: np.where(condition, 0, input)

@@ -17,7 +17,7 @@ from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ...kernels.allocation import empty
-from ...kernels.layout import in_row_major, in_rows, laid_out
+from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, only, pointwise, unary, unsupported
 from .complex_parts import imag, real
@@ -198,7 +198,8 @@ _view_as_real = declare(
 _view_as_complex = declare(
     "view_as_complex(input)",
     lambda x: x.view(dtypes.complex_of(x.dtype))[..., 0],
-    input=in_row_major(lambda xp, g: xp.view_as_real(g)),
+    input=lambda xp, g: xp.view_as_real(g),
+    contiguous="input",
     linear="input",
     view=True,
     complex=False,

@@ -23,7 +23,6 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, name_node
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
-from ...kernels.layout import in_row_major
 from ..core.arguments import public
 from ..core.pointwise import SINGLE, holds_complex, pointwise
 
@@ -117,7 +116,8 @@ def is_neg(input: Tensor) -> bool:
 _real = declare(
     "real(input)",
     operator.attrgetter("real"),
-    input=in_row_major(lambda xp, g: g),
+    input=lambda xp, g: g,
+    contiguous="input",
     keeps="input",
     view=True,
     batch="leading",
@@ -128,7 +128,8 @@ _real = declare(
 _imag = declare(
     "imag(input)",
     operator.attrgetter("imag"),
-    input=in_row_major(lambda xp, g: xp.complex(xp.zeros_like(g), g)),
+    input=lambda xp, g: xp.complex(xp.zeros_like(g), g),
+    contiguous="input",
     keeps="input",
     view=True,
     batch="leading",

@@ -17,7 +17,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
-from ...kernels.layout import in_rows, laid_out
+from ...kernels.layout import laid_out
 from ..core.arguments import number_in, public
 from ..core.pointwise import (
     binary,
@@ -160,7 +160,7 @@ def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
     """g * exp(input) / (exp(input) + exp(other)); equal infinities share evenly."""
     alike = (input == other) & xp.isinf(input)
     share = xp.sigmoid(xp.zero_where(input - other, alike))
-    return g * xp.conj(laid_out(share, other, input))
+    return g * xp.conj(xp.laid_out(share, other, input))
 
 
 logaddexp = binary(
@@ -178,8 +178,8 @@ logaddexp2 = binary(
     only("logaddexp2", "f", np.logaddexp2),
     "log2(2**input + 2**other) without overflow; like `logaddexp`, for real tensors.",
     ("[0.0, 1.0]", "[0.0, 1.0]", "[1., 2.]"),
-    input=lambda xp, g, input, other: _share_of_sum(xp, g, input * LN2, in_rows(other * LN2)),
-    other=lambda xp, g, input, other: _share_of_sum(xp, g, other * LN2, in_rows(input * LN2)),
+    input=lambda xp, g, input, other: _share_of_sum(xp, g, input * LN2, xp.laid_out(other * LN2)),
+    other=lambda xp, g, input, other: _share_of_sum(xp, g, other * LN2, xp.laid_out(input * LN2)),
     complex=False,
     inplace=False,
 )

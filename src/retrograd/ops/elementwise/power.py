@@ -158,7 +158,7 @@ declare(
 
 def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
     less = exponent - 1.0 + xp.pow_edge(input, exponent)
-    return laid_out(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
+    return xp.laid_out(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
 
 
 def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:

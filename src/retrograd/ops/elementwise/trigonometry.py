@@ -23,7 +23,6 @@ from ... import dtypes
 from ...engine.registry import example
 from ...kernels import complexes
 from ...kernels.complexes import joined
-from ...kernels.layout import laid_out
 from ..core.pointwise import SINGLE, binary, floating, holds_complex, only, pointwise, unary
 
 __all__ = [
@@ -209,7 +208,7 @@ atanh = arctanh = unary(
 
 
 def _hypot_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    return laid_out(xp.zero_where(g * (input / (out + (out == 0))), out == 0), g, input, out)
+    return xp.laid_out(xp.zero_where(g * (input / (out + (out == 0))), out == 0), g, input, out)
 
 
 hypot = binary(
@@ -235,7 +234,7 @@ def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
         return g * xp.conj(other / (other + i) / (other - i))
     radius = xp.hypot(input, other)
     divisor = radius + (radius == 0)
-    return laid_out(g * xp.zero_where(other / divisor / divisor, radius == 0), g, other, input)
+    return xp.laid_out(g * xp.zero_where(other / divisor / divisor, radius == 0), g, other, input)
 
 
 atan2 = arctan2 = binary(

@@ -20,9 +20,8 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied
-from ...kernels.layout import in_rows
 from ..core.dims import integers, place_of
-from ..core.engine_ops import cast
+from ..core.engine_ops import cast, in_axes
 from ..shape.basic_views import narrow
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -75,8 +74,11 @@ def to_half_input(xp: Any, g: Any, dim: Any, norm: Any, input_shape: Any) -> Any
     """Rule 2; of one or two points no bin stands for two."""
     n = input_shape[dim[-1]]
     if n > 2:  # PyTorch fills up what lacks, in row-major order
-        g = xp.scale_paired(in_rows(g), dim=dim[-1], n=n, factor=0.5)
-    return xp.fft_c2r(g, dim=dim, norm=DUAL[norm], n=n)
+        g = xp.scale_paired(xp.laid_out(g), dim=dim[-1], n=n, factor=0.5)
+    found = xp.fft_c2r(g, dim=dim, norm=DUAL[norm], n=n)
+    if n <= 2 or len(dim) < 2:
+        return found
+    return in_axes(xp, found, (*fourier.other_dims(len(input_shape), dim), *sorted(dim)))
 
 
 fft_r2c = declare(

@@ -79,7 +79,7 @@ def as_factor(xp: Any, a: Any, b: Any, shape: Any) -> Any:
     if shape.__class__ is Turned and shape.columns and len(b.shape) == 2:
         rows = xp.reshape(a, shape=(math.prod(a.shape[:-1]), a.shape[-1]))
         return xp.reshape(xp.t(xp.mm(xp.t(b), xp.t(rows))), shape=tuple(shape))
-    return xp.matmul(a, b)
+    return xp.mm(a, b) if len(a.shape) == len(b.shape) == 2 else xp.matmul(a, b)
 
 
 def _flops(out: Any, x: Any, w: Any, *rest: Any) -> int:

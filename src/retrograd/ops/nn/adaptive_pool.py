@@ -11,7 +11,6 @@ from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
-from ...kernels.layout import channels_like_shape
 from ..core.pointwise import check_floating
 from .pool import avg_pool_record, largest, like_images, max_pool_record, of_dims
 from .sizes import Sizes, for_dims, sizes_in
@@ -35,7 +34,7 @@ _adaptive_max_pool = declare(
 _adaptive_avg_pool = declare(
     "adaptive_avg_pool(input, *, size)",
     lambda x, *, size: like_images(x, len(size), pooling.adaptive_avg(x, size)),
-    input=lambda xp, g, input_shape, size: channels_like_shape(
+    input=lambda xp, g, input_shape, size: xp.channels_like_shape(
         None if max(size) == 1 else input_shape,  # which is a mean in PyTorch
         xp.adaptive_avg_pool_input(g, size=input_shape[-len(size) :]),
     ),

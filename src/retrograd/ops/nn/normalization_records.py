@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from ...engine.namespaces import recorded
+from ...engine.op import held
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.layout import channels_like_shape, formatted, kept_shape
+from ...kernels.layout import formatted, kept_shape
 from ...kernels.memory import in_rows
 from ...kernels.native.small import quick
 from ..core import batching
@@ -175,7 +176,8 @@ def batch_input(
     shift = slope * xp.sum_to(g, shape=shape) * -share
     inward = along * (scale * scale * scale) * -share
     found = xp.blend(g, centred, slope, inward, shift)
-    return channels_like_shape(kept_shape(input), found) if input.ndim == 4 and 0 in dim else found
+    like = kept_shape(*held([input]))
+    return xp.channels_like_shape(like, found) if input.ndim == 4 and 0 in dim else found
 
 
 def layer_input(

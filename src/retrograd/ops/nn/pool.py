@@ -16,7 +16,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
-from ...kernels.layout import channels_like, channels_like_shape
+from ...kernels.layout import channels_like
 from ..core.engine_ops import piecewise
 from ..core.pointwise import unsupported
 from .sizes import Sizes, for_dims, per_dim
@@ -111,7 +111,7 @@ avg_pool_record = declare(
         x, len(kernel), pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
-        channels_like_shape(
+        xp.channels_like_shape(
             input_shape,
             xp.avg_pool_input(
                 g, size=input_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding,

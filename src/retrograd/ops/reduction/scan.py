@@ -187,8 +187,8 @@ _cumprod_op = declare(
     "cumprod(input, *, dim)",
     _cumprod,
     input=lambda xp, g, input, dim: (
-        xp.conj(xp.cumprod_before(input, dim=dim, reverse=False))
-        * xp.linear_recurrence(g, xp.conj(xp.shift(input, dim=dim, by=-1)), dim=dim, reverse=True)
+        xp.linear_recurrence(g, xp.conj(xp.shift(input, dim=dim, by=-1)), dim=dim, reverse=True)
+        * xp.conj(xp.cumprod_before(input, dim=dim, reverse=False))
     ),
     examples=DIMS,
 )
@@ -232,9 +232,8 @@ def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) 
     before = xp.shift(out, dim=dim, by=1)
     rise = xp.zero_where(out - before, out == before)  # of infinity to infinity, too
     rise = xp.shift(rise, dim=dim, by=-1)  # to the next; last 0
-    return xp.conj(xp.exp(input - out)) * xp.linear_recurrence(
-        g, xp.conj(xp.exp(-rise)), dim=dim, reverse=True
-    )
+    fade = xp.conj(xp.exp(-rise))
+    return xp.linear_recurrence(g, fade, dim=dim, reverse=True) * xp.conj(xp.exp(input - out))
 
 
 _logcumsumexp_op = declare(

@@ -18,7 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
 from ...kernels.allocation import empty
-from ...kernels.layout import Turned, laid_out
+from ...kernels.layout import Turned
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
@@ -287,7 +287,7 @@ def others(xp: Any, input: Any, dim: int | None) -> Any:
 _prod = declare(
     "prod(input)",
     lambda input: multiply_up(input, None),
-    input=lambda xp, g, input: g * xp.conj(laid_out(others(xp, input, None), input)),
+    input=lambda xp, g, input: g * xp.conj(xp.laid_out(others(xp, input, None), input)),
     batch=batching.full_reduction("prod_dim", flat=True),
     examples=ALL,
 )
@@ -295,7 +295,7 @@ _prod = declare(
 
 def _prod_dim_input(xp: Any, g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
     g, out = [xp.unreduce(x, dim=dim, keepdim=keepdim, shape=None) for x in (g, out)]
-    share = laid_out(others(xp, input, dim[0] if dim else None), out, input)
+    share = xp.laid_out(others(xp, input, dim[0] if dim else None), out, input)
     return xp.mul(g, xp.conj(share))
 
 
