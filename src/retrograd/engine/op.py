@@ -207,8 +207,8 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = dict(formulas)
-        names = ["self" if name == self.inputs[0] else name for name in self.vjps]
-        self.order = sorted(range(len(names)), key=names.__getitem__)  # PyTorch's, of formulas
+        known = ["self" if name == self.inputs[0] else name for name in self.vjps]
+        self.order = sorted(range(len(known)), key=known.__getitem__)  # PyTorch's, of formulas
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1

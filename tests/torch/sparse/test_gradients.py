@@ -463,3 +463,85 @@ def test_a_tensor_of_one_entry_is_coalesced_and_so_is_the_sum_of_two():
         assert table.grad.is_coalesced()
     assert table.grad.indices().tolist() == [[0, 1]]
     assert not rg.sparse_coo_tensor([[1, 1]], [1.0, 2.0], (3,)).is_coalesced()
+
+
+# -- cotangents of Functions and hooks -------------------------------------------------------------
+
+
+class MadeSparse(rg.autograd.Function):
+    """A copy, with a sparse gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to_sparse()
+
+
+BEFORE = {
+    "mul": lambda x: x * 3,
+    "sin": rg.sin,
+    "sum": lambda x: x * 2 + 1,
+    "mm": lambda x: x @ rg.ones(2, 2, dtype=rg.float64),
+    "view": lambda x: x.view(10),
+    "index": lambda x: x[1:],
+    "cat": lambda x: rg.cat([x, x]),
+    "layer_norm": lambda x: rg.nn.functional.layer_norm(x, (2,)),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_a_function_before_a_sparse_gradient_gives_a_dense_one(name):
+    x = drawn(5, 2)
+    out = BEFORE[name](x)
+    weight = rg.arange(out.numel(), dtype=rg.float64).reshape(out.shape)
+    (found,) = rg.autograd.grad((MadeSparse.apply(out) * weight).sum(), x, retain_graph=True)
+    (wanted,) = rg.autograd.grad((out * weight).sum(), x)
+    assert found.layout is rg.strided
+    rg.testing.assert_close(found, wanted, rtol=0, atol=0)
+
+
+def test_a_leaf_and_a_function_get_a_sparse_gradient_as_it_is():
+    x = drawn(5, 2)
+    MadeSparse.apply(MadeSparse.apply(x)).sum().backward()
+    assert x.grad.layout is rg.sparse_coo
+    assert rg.equal(x.grad.to_dense(), rg.ones(5, 2, dtype=rg.float64))
+
+
+def looked_up(table):
+    return rg.nn.functional.embedding(rg.tensor([3, 1, 3]), table, sparse=True).sum()
+
+
+@pytest.mark.parametrize(
+    ("call", "hook"),
+    [
+        (looked_up, lambda g: g.to_dense()),
+        (rg.sum, lambda g: g.to_sparse()),
+        (rg.sum, lambda g: g.to_sparse_csr()),
+    ],
+)
+def test_a_hook_that_changes_the_layout_raises(call, hook):
+    x = drawn(5, 2)
+    x.register_hook(hook)
+    with pytest.raises(RuntimeError, match="has changed the type of value"):
+        call(x).backward()
+    assert x.grad is None
+
+
+def test_create_graph_keeps_the_entries_of_a_sparse_gradient():
+    x = drawn(5, 2)
+    with pytest.warns(UserWarning, match="reference cycle"):
+        looked_up(x).backward(create_graph=True)
+    assert x.grad._indices().tolist() == [[3, 1, 3]]
+    assert not x.grad.is_coalesced()
+    assert not x.grad.requires_grad
+
+
+@pytest.mark.parametrize("layout", [rg.sparse_coo, rg.sparse_csr])
+def test_to_dense_of_a_sparse_tensor_takes_no_dtype(layout):
+    x = rg.eye(3).to_sparse(layout=layout)
+    with pytest.raises(RuntimeError, match="dtype argument is not supported by sparse"):
+        x.to_dense(rg.float64)
+    assert rg.eye(2).to_dense(rg.float64).dtype is rg.float64

@@ -86,6 +86,8 @@ def add_grad(tensor: Tensor, g: Tensor, dtype: Any, lock: Any) -> None:
 def fresh(tensor: Tensor, g: Tensor) -> Tensor:
     """A copy of a cotangent that may be needed as it is: NOTE [Layout of gradients]."""
     array = g._array
+    if not (has_memory(array) or g.requires_grad):
+        return g.detach()  # it is never written
     if not tensor.is_leaf:
         scattered = array.__class__ is ndarray and not array.flags.c_contiguous
         return g.contiguous() if scattered else g.clone()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import modes
+from ...kernels.allocation import has_memory
 from .. import saved
 from ..namespaces import recorded
 from ..tensor import Tensor, as_array, tensor_of
@@ -24,6 +25,8 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
     """A contribution as the edge wants it: broadcast axes summed, real part taken, dtype cast."""
     if c.__class__ is not ndarray and not isinstance(c, Tensor):
         c = as_array(c)  # it may be a NumPy scalar
+        if not (has_memory(c) or node.op.formulas):
+            c = c.as_cotangent(edge)
     shape, dtype = edge.shape, edge.dtype
     if c.shape != shape:
         if not expands(shape, c.shape):

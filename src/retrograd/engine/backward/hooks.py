@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ... import dtypes, modes
+from ... import modes
 from ...locks import counter, structure
 from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
@@ -223,11 +223,9 @@ def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
         raise TypeError(
             f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
         )
-    if result._array.dtype != grad._array.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was "
-            f"{dtypes.of_numpy(grad._array.dtype)} got {dtypes.of_numpy(result._array.dtype)})"
-        )
+    if (result.dtype, result.layout) != (grad.dtype, grad.layout):
+        was, got = [f"{t.dtype}, {t.layout}" for t in (grad, result)]
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {was} got {got})")
     if result._array.shape != grad._array.shape:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value (was {list(grad.shape)} got "

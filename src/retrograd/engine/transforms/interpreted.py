@@ -69,6 +69,7 @@ class Interpreted(StandIn):
     # -- history ---------------------------------------------------------------------------------
 
     detached = itself  # this array without any history
+    as_cotangent = itself  # this array, which a user's Function gave, for the node of an edge
     with_history = itself  # this array, with the history beneath that which it replaces
 
     def detach(self, source: Any, made: Any) -> None:

@@ -8,7 +8,8 @@ NOTE [Sparse tensors]
    dense array of entries, `entries` and `picked` take those of a sparse or a dense one. A cotangent
    may be sparse, too: that of a sparse tensor, and of an embedding's table. It stands for the whole
    array, in which other places are 0.
-3. Cotangents meet by `+`, which is all of NumPy's arithmetic that the array knows itself.
+3. Cotangents meet by `+`, which is all of NumPy's arithmetic that the array knows itself. One
+   that a custom Function made sparse is made dense for the formulas of an op.
 4. Entries at one place add up. Whatever is not linear in them coalesces first, so what it takes
    are the array's values.
 """
@@ -29,6 +30,7 @@ from ..layout import Layout
 from .pattern import COO, Form, Pattern
 
 if TYPE_CHECKING:
+    from ....engine.graph import Node
     from ....engine.op import Op
 
 __all__ = ["Sparse", "common", "is_sparse", "refused", "rule"]
@@ -38,6 +40,9 @@ NO_SUM = (
     "add(sparse, dense) is not supported for numbers and other shapes. Use add(dense, sparse) "
     "instead: x.to_dense() + y"
 )
+
+
+SPARSE = ("add", "from_entries")  # ops that a Function's sparse arguments may come from
 
 
 def common(a: Pattern, b: Pattern) -> Form:
@@ -180,6 +185,12 @@ class Sparse(Layout):
     def around(self, made: Tensor) -> NoReturn:
         """Raise: other than zeros, what would be like it is dense."""
         raise refused("full_like")
+
+    def as_cotangent(self, edge: Node) -> Any:
+        """This array for leaves, Functions and ops that give sparse tensors; else dense."""
+        behind = edge.edges if edge.op.name == "add" else (edge,)
+        taken = all(e is None or not e.op.formulas or e.op.name in SPARSE for e in behind)
+        return self if taken else self.dense()
 
     def zeroed(self, dtype: Any) -> Sparse:
         """Zeros of this form: no entries."""

@@ -184,15 +184,23 @@ def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The dense tensor, with another dtype if one is given; a dense one itself.
+    """The dense tensor; a dense one itself, or with another dtype if one is given.
 
-    The gradient of a sparse tensor has its places, whatever `masked_grad` says.
+    The gradient of a sparse tensor has its places, whatever `masked_grad` says. Raises RuntimeError
+    for a sparse tensor with `dtype`.
 
     >>> rg.ones(1).to_dense(rg.float64)
     tensor([1.], dtype=retrograd.float64)
     """
-    found = dense_of(self) if is_sparse(self) else self
-    return found if dtype is None else found.to(dtype)
+    if not is_sparse(self):
+        return self if dtype is None else self.to(dtype)
+    if dtype is not None:
+        name = self._array.layout.removesuffix("_coo")
+        raise RuntimeError(
+            f"dtype argument is not supported by {name}_to_dense. Convert after: "
+            "x.to_dense().to(dtype)"
+        )
+    return dense_of(self)
 
 
 def to_sparse(
