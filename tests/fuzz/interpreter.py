@@ -22,12 +22,14 @@ writes the outcomes. It must know nothing of how either library works, and impor
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import json
-import math
 import sys
 import warnings
 import weakref
+
+import numpy as np
 
 from .prelude import needed
 
@@ -62,11 +64,10 @@ def kind(error):
     return f"{name} {about}".strip()
 
 
-def flat(values):
-    """The numbers of a nested list, complex ones as two."""
-    if isinstance(values, list):
-        return [number for value in values for number in flat(value)]
-    return [values.real, values.imag] if isinstance(values, complex) else [values]
+@functools.cache
+def weights(count):
+    """Factors of the numbers of a tensor, which tell their order."""
+    return 1.0 + np.arange(count) * 37 % 11
 
 
 def record(t, writes):
@@ -75,14 +76,16 @@ def record(t, writes):
         flags = [t.requires_grad and "grad", t.is_leaf and "leaf"]
         flags.append("inference" if t.is_inference() else f"{writes} writes")
         facts = [str(t.dtype).split(".")[-1], str(list(t.shape)), *filter(None, flags)]
-        numbers = flat(t.tolist())
+        numbers = np.array(t.tolist()).ravel()
     except Exception as error:
         return [kind(error), 0.0, 0.0]
-    odd = [sum(map(test, numbers)) for test in (math.isnan, math.isinf)]
-    facts += [f"{n} {what}" for n, what in zip(odd, ("nan", "inf"), strict=True) if n]
-    numbers = [float(v) if math.isfinite(v) else 0.0 for v in numbers]
-    value = sum((1 + n * 37 % 11) * v for n, v in enumerate(numbers)) / 6
-    size = sum(map(abs, numbers)) / max(len(numbers), 1)
+    numbers = numbers.view(float) if numbers.dtype == complex else numbers.astype(float)
+    if not (finite := np.isfinite(numbers)).all():
+        odd = np.isnan(numbers).sum(), np.isinf(numbers).sum()
+        facts += [f"{n} {what}" for n, what in zip(odd, ("nan", "inf"), strict=True) if n]
+        numbers = np.where(finite, numbers, 0.0)
+    value = weights(numbers.size) @ numbers / 6
+    size = np.abs(numbers).sum() / max(numbers.size, 1)
     return [" ".join(facts), float(f"{value:.7g}"), float(f"{size:.4g}")]
 
 

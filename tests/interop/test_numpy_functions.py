@@ -226,7 +226,7 @@ def test_a_function_has_numpys_value_and_derivatives(name):
         assert found.detach().numpy().dtype == expected.dtype
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=2e-13, atol=1e-14)
         assert gradcheck(function, (x,), atol=1e-6 * max(1.0, abs(found).max().item()))
-        assert gradgradcheck(function, (x,))
+        assert gradgradcheck(function, (x,), fast_mode=True)
 
 
 def test_erfcinv_keeps_its_digits_next_to_zero():

@@ -38,7 +38,7 @@ def test_regions_have_derivatives_of_two_orders(name):
     function, (maps,), _ = cases.CASES[name](rg, ops)
     maps = maps.clone().requires_grad_()
     assert rg.autograd.gradcheck(function, (maps,))
-    assert rg.autograd.gradgradcheck(function, (maps,))
+    assert rg.autograd.gradgradcheck(function, (maps,), fast_mode=True)
 
 
 def test_the_chosen_boxes_are_torchvision_s():
