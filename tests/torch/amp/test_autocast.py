@@ -169,6 +169,17 @@ def test_custom_functions_run_as_they_say(w):
     assert seen == [(rg.float32, rg.float32), rg.float32, rg.bfloat16]
 
 
+def test_the_first_argument_of_any_other_function_is_cast_too(w):
+    @custom_fwd(device_type="cpu", cast_inputs=rg.float64)
+    def dtypes(x, by, *more, key=None):
+        return x.dtype, by["x"].dtype, more[0].dtype, key.dtype
+
+    assert dtypes(w, {"x": w}, w, key=w) == (rg.float32,) * 4
+    with autocast("cpu"):
+        found = dtypes(w, {"x": w.half()}, rg.arange(2), key=w)
+    assert found == (rg.float64, rg.float64, rg.int64, rg.float64)
+
+
 @pytest.mark.parametrize("use_reentrant", [True, False])
 def test_a_checkpoint_runs_again_as_it_ran(w, use_reentrant):
     seen, x = [], rg.ones(2, 2, requires_grad=True)

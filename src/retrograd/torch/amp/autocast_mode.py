@@ -383,7 +383,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     """Decorate the `forward` of a custom Function, which then knows how it is to be run.
 
     With `cast_inputs`, its floating tensors are cast to that dtype, within a region, and it runs
-    with casting turned off. Source: PyTorch's `amp.custom_fwd`.
+    with casting turned off; so does any other function. Source: PyTorch's `amp.custom_fwd`.
     """
     kind = device(device_type).type
     if fwd is None:
@@ -396,7 +396,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
         if cast_inputs is None or not is_autocast_enabled(kind):
             return fwd(ctx, *args, **kwargs)
         with autocast(kind, enabled=False):
-            return fwd(ctx, *cast(args, cast_inputs), **cast(kwargs, cast_inputs))
+            return fwd(*cast((ctx, *args), cast_inputs), **cast(kwargs, cast_inputs))
 
     return call
 
