@@ -222,6 +222,22 @@ def test_einsum_without_a_contraction_lies_in_the_order_of_the_output(equation, 
     assert rg.einsum(equation, *operands).stride() == strides
 
 
+@pytest.mark.parametrize(
+    ("batch", "strides"), [(1, (4, 2, 1)), (2, (1, 4, 2))], ids=["one", "many"]
+)
+def test_einsum_takes_a_batch_of_one_for_no_dimension_of_an_operand(batch, strides):
+    y = rg.einsum("bchw,cd->bdhw", rg.ones(batch, 3, 2, 2), rg.ones(3, 2))
+    assert (y.stride()[1:], y.shape) == (strides, (batch, 2, 2, 2))
+    assert (y == 3).all()
+
+
+def test_einsum_puts_the_operand_of_the_first_dimensions_first_in_products_alone():
+    m, x = rg.ones(2, 2), rg.ones(2)
+    assert rg.einsum("bc,ac,b->ab", m, m, x).stride() == (2, 1)
+    y = rg.einsum("cdb,bda->dbac", rg.ones(4, 4, 3), rg.ones(3, 4, 3))
+    assert y.stride() == (36, 12, 4, 1)
+
+
 def test_convolutions_of_time_batch_channels_lie_in_rows():
     y = rg.conv_tbc(rg.ones(3, 2, 2), rg.ones(2, 2, 4), rg.zeros(4, requires_grad=True))
     assert y.is_contiguous()

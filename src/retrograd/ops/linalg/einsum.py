@@ -39,6 +39,9 @@ def summed_out(
 
     As it is where all are in `keep`. Also the labels left.
     """
+    ones = [x for x, n in zip(labels, t.shape, strict=True) if n == 1 and x not in keep]
+    if ones:
+        t, labels = without_ones(t, labels, ones)
     gone = [label for label in labels if label not in keep]
     if not gone:
         return t, list(labels)
@@ -58,7 +61,8 @@ def contract(
     """The product of two labelled tensors, summed over every label not in `keep`.
 
     Returns it with its labels: where nothing is summed in the order of `keep`, else first those in
-    both, then those of `a` alone, then of `b` alone, each in that order.
+    both, then those of `a` alone, then of `b` alone, each in that order; `b` is the first where all
+    that it has alone comes first.
     """
     a, a_labels = summed_out(a, a_labels, dict.fromkeys((*keep, *b_labels)))
     b, b_labels = summed_out(b, b_labels, dict.fromkeys((*keep, *a_labels)))
@@ -71,10 +75,12 @@ def contract(
     if not inner:
         labels = [label for label in keep if label in a_labels or label in b_labels]
         return mul(spread(a, a_labels, labels), spread(b, b_labels, labels)), labels
+    size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
+    if comes_first(b_labels, a_labels, [label for label in keep if size.get(label, 1) != 1]):
+        return contract(b, b_labels, a, a_labels, keep, multiply)
     left = [label for label in keep if label in a_labels and label not in both]
     right = [label for label in keep if label in b_labels and label not in both]
     labels = [*batch, *left, *right]
-    size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
     shape = [size[label] for label in labels]
     a = merged(permuted(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
     b = merged(permuted(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
@@ -207,18 +213,20 @@ def einsum(*args: Any) -> Tensor:
         rest = [label for label in have if label not in wanted]
         t = t.permute([have.index(label) for label in (*wanted, *rest)])
         return t.sum(list(range(len(wanted), t.ndim))) if rest else t
+    summed = {label for row in labels for label in row}.difference(wanted)
+    order = [*wanted, *sorted(summed, key=lambda x: (isinstance(x, str), x))]  # as PyTorch's
     for n in range(1, len(operands)):
-        later = [label for rest in labels[n + 1 :] for label in rest]
-        keep = list(dict.fromkeys([*wanted, *later]))
-        first, second = (t, have), (operands[n], labels[n])
-        if len(operands) == 2 and comes_first(second[1], have, keep):
-            first, second = second, first
-        t, have = contract(*first, *second, keep, of_matrices)
-    return permuted(t, have, wanted)
+        keep = [x for x in order if x not in summed or any(x in row for row in labels[n + 1 :])]
+        t, have = contract(t, have, operands[n], labels[n], keep, of_matrices)
+    t = permuted(t, have, wanted)
+    return name_node(t, "ViewBackward0") if summed else t
 
 
 def comes_first(some: Sequence[Label], others: Sequence[Label], keep: Sequence[Label]) -> bool:
-    """Whether what one operand has alone comes before what the other one has alone."""
+    """Whether what one operand has alone comes before what the other one has alone.
+
+    keep: the labels in order, without those of size 1, which PyTorch counts for neither operand.
+    """
     after = [label in others for label in keep if (label in some) != (label in others)]
     return after == sorted(after) and len(set(after)) == 2
 
