@@ -277,6 +277,32 @@ def test_parameters_and_buffers_give_plain_tensors():
             assert type(made) is rg.Tensor
 
 
+class Named(rg.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        made = super().__torch_function__(func, types, args, kwargs or {})
+        if isinstance(made, Named):
+            made.name_of = getattr(args[0], "name_of", None)
+        return made
+
+
+def test_a_parameter_has_the_attributes_that_its_class_gives_to_what_is_detached():
+    x = rg.ones(2).as_subclass(Named)
+    x.name_of = "weight"
+    w = rg.nn.Parameter(x)
+    assert (w.name_of, (w * 2).name_of, w.requires_grad) == ("weight", "weight", True)
+    assert w.data_ptr() == x.data_ptr()
+
+
+def test_a_class_that_detaches_to_another_one_makes_no_parameter():
+    class Lost(rg.Tensor):
+        def detach(self):
+            return super().detach().as_subclass(rg.Tensor)
+
+    with pytest.raises(RuntimeError, match=r"requires that detach\(\) returns an instance of the"):
+        rg.nn.Parameter(rg.ones(2).as_subclass(Lost))
+
+
 def test_a_subclass_of_parameter_gives_plain_tensors():
     class Weight(rg.nn.Parameter):
         pass

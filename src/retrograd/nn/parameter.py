@@ -51,6 +51,18 @@ def _same_memory(data: Any, cls: Any) -> Any:
     return made
 
 
+def _detached(data: Any) -> Any:
+    """`data` without its history, as its class gives it; RuntimeError if that is of another one."""
+    alone = data.detach()
+    if type(alone) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+            "detach() returns an instance of the same type, but return type "
+            f"{type(alone).__name__} was found instead"
+        )
+    return alone
+
+
 def _as_plain(tensor: Any) -> Tensor:
     """The same values and history as a plain tensor, to be shown as one."""
     plain = new_tensor(tensor._array)
@@ -94,9 +106,16 @@ class Parameter(Tensor):
         kind: Any = type(data)
         if cls is not Parameter or kind is Tensor or not issubclass(kind, Tensor):
             kind = cls
+        elif hasattr(kind, "_parameter"):
+            kind = kind._parameter
         else:
-            kind = getattr(kind, "_parameter", None) or _of_both(kind)
-        made: Self = _same_memory(data, kind)
+            kind = _of_both(kind)
+        if kind is cls or hasattr(kind, "_parameter"):
+            made: Self = _same_memory(data, kind)
+        else:  # a class of programs, which may give attributes to what it detaches
+            alone = _detached(data)
+            made = _same_memory(alone, kind)
+            made.__dict__.update(alone.__dict__)
         set_requires_grad(made, requires_grad)
         return made
 
