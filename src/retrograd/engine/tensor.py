@@ -93,14 +93,19 @@ class Tensor(Stored, Attached):
 
     _kept = frozenset(__annotations__)  # all of these, which are not the program's
 
-    def __new__(cls, *data: Any) -> Self:
+    def __new__(cls, *data: Any, device: Any = None) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         if cls is not Tensor and _below(cls) is not _below(Tensor):
-            return Tensor(*data).as_subclass(cls)  # type: ignore[return-value]
+            return Tensor(*data, device=device).as_subclass(cls)  # type: ignore[return-value]
         if len(data) == 1 and isinstance(data[0], Tensor):  # the same memory, and dtype
+            if device is not None:
+                raise RuntimeError(
+                    "Legacy tensor constructor of the form Tensor(tensor, device=device) is not "
+                    "supported. Use tensor(...) or as_tensor(...) instead."
+                )
             return data[0].as_subclass(cls)  # type: ignore[return-value]
         made = load("retrograd.ops.creation.new").constructed
-        return new_tensor(made(data, dtypes.default_numpy(), "Tensor"), cls)  # type: ignore[return-value]
+        return new_tensor(made(data, dtypes.default_numpy(), "Tensor", device), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 

@@ -387,6 +387,38 @@ def test_like_factories_follow_their_input():
     assert rg.full_like(rg.arange(2), 2.7).tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("make", [rg.Tensor, type("Derived", (rg.Tensor,), {})])
+def test_older_constructors_stand_on_the_memory_of_an_array_of_their_dtype(make):
+    array = np.zeros((2, 3), np.float32).T
+    x = make(array)
+    x[0, 1] = 5.0
+    assert (array[0, 1], type(x), x.stride()) == (5.0, make, (1, 3))
+    other = np.zeros(2)  # of another dtype
+    make(other)[0] = 1.0
+    assert other.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("make", [rg.Tensor, type("Derived", (rg.Tensor,), {})])
+def test_older_constructors_take_a_device_that_is_the_cpu(make):
+    assert make(2, 3, device="cpu").shape == (2, 3)
+    assert make([1, 2], device=rg.device("cpu")).tolist() == [1, 2]
+    assert type(make(device="cpu")) is make
+    for other in ("meta", "cuda"):
+        with pytest.raises(
+            RuntimeError, match=f"expects device type: cpu but device type: {other}"
+        ):
+            make(2, device=other)
+    with pytest.raises(RuntimeError, match="Legacy tensor constructor of the form"):
+        make(rg.ones(2), device="cpu")
+
+
+@pytest.mark.parametrize("dtype", [None, rg.float32])
+def test_a_copy_of_an_expanded_array_lies_by_rows(dtype):
+    array = np.broadcast_to(np.ones((2, 3)), (4, 2, 3))
+    assert rg.tensor(array, dtype=dtype).stride() == (6, 3, 1)
+    assert rg.ones(1).new_tensor(array).stride() == (6, 3, 1)
+
+
 def test_new_factories_take_the_dtype_of_their_tensor():
     x = rg.arange(2)
     assert x.new_zeros(2, 3).dtype is rg.int64

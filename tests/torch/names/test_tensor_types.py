@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import inspect
 
+import numpy as np
 import pytest
 from tests.ops.creation import test_creation as creation
 from tests.ops.tensor import test_storage as storage
@@ -33,6 +34,19 @@ def test_they_take_sizes(make):
 @pytest.mark.parametrize("make", [rg.FloatTensor, rg.zeros(0).new])
 def test_a_storage_becomes_a_tensor_on_its_memory(make):
     storage.test_a_storage_becomes_a_tensor_on_its_memory(make)
+
+
+@pytest.mark.parametrize("make", [rg.FloatTensor, rg.zeros(0).new])
+def test_an_array_of_their_dtype_keeps_its_memory(make):
+    array, other = np.zeros(2, np.float32), np.zeros(2)
+    make(array)[0] = make(other)[0] = 1.0
+    assert (array.tolist(), other.tolist()) == ([1, 0], [0, 0])
+
+
+def test_a_device_that_is_not_the_cpu_is_refused():
+    assert rg.FloatTensor(2, device="cpu").shape == (2,)
+    with pytest.raises(RuntimeError, match="expects device type: cpu but device type: cuda"):
+        rg.LongTensor([2], device="cuda")
 
 
 def test_they_fill_memory_where_determinism_is_asked_for(monkeypatch):

@@ -26,7 +26,7 @@ from ...engine.overriding import CONVERTERS, FACTORIES, named_in
 from ...engine.placement import as_device, default, device
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
-from ...kernels.allocation import has_memory, has_values, is_seen
+from ...kernels.allocation import copied, has_memory, has_values, is_seen
 from ...locks import load
 from ...quiet import calm, quietly
 from ..core.engine_ops import held_by
@@ -116,6 +116,8 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
         target = native if target is None else target
+        if 0 in data.strides:  # NumPy would give the expanded dimension the innermost place
+            data = copied(data)
         return converted(held_by(target, data), target)
     if data.__class__ in NUMBERS:
         return from_numbers(data, target)
@@ -363,10 +365,15 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device, dtype)
     with where_of(device):
-        if shareable(data) and (target is None or target == data.dtype):
-            matrix = isinstance(data, np.matrix)  # which has rules of its own
-            return finish(np.asarray(data) if matrix else data.view(), False)
-        return finish(copy_of(data, target), False)
+        return finish(held(data, target), False)
+
+
+def held(data: Any, target: np.dtype[Any] | None) -> Any:
+    """An array on the memory of `data` where it is one of dtype `target`, else a copy."""
+    if shareable(data) and (target is None or target == data.dtype):
+        matrix = isinstance(data, np.matrix)  # which has rules of its own
+        return np.asarray(data) if matrix else data.view()
+    return copy_of(data, target)
 
 
 def shareable(data: Any) -> bool:

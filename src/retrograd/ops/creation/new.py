@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 
 from ...engine.naming import NEUTRAL, check_neutral
+from ...engine.placement import device
 from ...engine.tensor import Size, Tensor, constant_like, method
 from ...kernels.allocation import has_memory, has_values, table
 from ..core.arguments import titled
 from ..core.dims import is_size
 from .factories import empty, full, ones, shape_of, unwritten, zeros
-from .from_data import COPY_CONSTRUCT, check_dtype, copy_of, finish, where_of
+from .from_data import COPY_CONSTRUCT, check_dtype, copy_of, finish, held, where_of
 
 
-def constructed(data: tuple[Any, ...], target: Any, name: str) -> Any:
+def constructed(data: tuple[Any, ...], target: Any, name: str, where: Any = None) -> Any:
     """The array that a type, called, makes of sizes, uninitialised, or of data, in a dtype.
 
-    Raises TypeError for what is neither.
+    An array of that dtype keeps its memory, as PyTorch's older constructors let it. Raises
+    TypeError for what is neither, RuntimeError for a device `where` that is not the cpu.
     """
+    check_cpu(where)
     first: Any = data[0] if len(data) == 1 else None
     if isinstance(first, Size) or (
         not isinstance(first, bool) and all(map(is_size, data, count(1)))
@@ -38,7 +41,16 @@ def constructed(data: tuple[Any, ...], target: Any, name: str) -> Any:
         raise TypeError("new(): invalid data type 'str'")
     if not hasattr(first, "__getitem__") or isinstance(first, (dict, np.generic)):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return copy_of(first, target)
+    return held(first, target)
+
+
+def check_cpu(where: Any) -> None:
+    """Raise RuntimeError for a device that is not the cpu: older constructors know no other."""
+    kind = "cpu" if where is None else device(where).type
+    if kind != "cpu":
+        raise RuntimeError(
+            f"legacy constructor expects device type: cpu but device type: {kind} was passed"
+        )
 
 
 def _new(factory: Any, name: str) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
-from ...engine.tensor import Size, Tensor, method
+from ...engine.tensor import Size, Tensor, method, new_tensor
+from ...kernels.allocation import has_memory
 from ...locks import load
+from ...ops.creation.from_data import held
 from ...ops.creation.memory_format import dims_in, lies_in, memory_format
 from ...ops.tensor.inspection import data_ptr, strided
 
@@ -18,7 +20,8 @@ def new(
 ) -> Tensor:
     """A tensor of this dtype, from data or, for integers, uninitialised of those sizes.
 
-    It shares the memory of a tensor, which has to have this dtype, or of a storage.
+    It shares the memory of a tensor, which has to have this dtype, of an array of this dtype, or of
+    a storage.
 
     Newer programs write `new_tensor` and `new_empty`. Source: PyTorch's `Tensor.new`.
 
@@ -40,6 +43,8 @@ def new(
             ours, theirs = (dtypes.legacy_name(t.dtype) for t in (self, first))
             raise TypeError(f"expected {ours} (got {theirs}). Convert first: x.to({self.dtype})")
         return first.detach()
+    if device is None and has_memory(self._array):
+        return new_tensor(held(first, self.dtype.numpy))
     return self.new_tensor(first, device=device)
 
 

@@ -11,7 +11,6 @@ from typing import Any, Union
 from ... import dtypes, version
 from ...engine.overriding import IGNORED, named_in
 from ...engine.tensor import Tensor, new_tensor
-from ...ops.creation.from_data import check_device
 from ...ops.creation.new import constructed
 
 
@@ -31,7 +30,6 @@ class TensorType:
         self.__name__ = f"{dtypes.legacy_name(dtype)}Tensor"
 
     def __call__(self, *data: Any, device: Any = None) -> Tensor:
-        check_device(device)
         first: Any = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
             if first.dtype is not self.dtype:
@@ -40,7 +38,7 @@ class TensorType:
                     f"Convert it: x.to({self.dtype})"
                 )
             return first.detach()
-        return new_tensor(constructed(data, self.dtype.numpy, self.__name__))
+        return new_tensor(constructed(data, self.dtype.numpy, self.__name__, device))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> Any:
         raise TypeError(
