@@ -61,6 +61,15 @@ def test_stacks_give_their_layers_masks_by_name():
     assert decoder.layers[0].seen["tgt_mask"] is None
 
 
+@pytest.mark.parametrize(
+    ("activation", "number"),
+    [("relu", 1), (nn.ReLU(), 1), ("gelu", 2), (nn.GELU(), 2), (nn.functional.silu, 0)],
+)
+def test_layers_say_which_activation_they_have(activation, number):
+    layer = nn.TransformerEncoderLayer(4, 2, 4, activation=activation)
+    assert layer.activation_relu_or_gelu == number
+
+
 def test_layers_call_their_attention_by_names_that_a_wrapper_may_change():
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
     attention, seen = layer.self_attn, []

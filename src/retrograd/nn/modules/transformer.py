@@ -83,6 +83,13 @@ class _Layer(Module):
             setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _activation(activation)
 
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 if the activation is `relu`, 2 if it is `gelu`, 0 for any other."""
+        kinds = ((F.relu, ReLU), (F.gelu, GELU))
+        found = [self.activation is f or isinstance(self.activation, kind) for f, kind in kinds]
+        return found.index(True) + 1 if any(found) else 0
+
     def _fed(self, x: Tensor) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
@@ -201,9 +208,7 @@ def _not_nested(layer: Any) -> str | None:
         "self_attn.batch_first was not True": not attention.batch_first,
         "self_attn was passed bias=False": attention.in_proj_bias is None,
         "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
-        "activation_relu_or_gelu was not True": not (
-            isinstance(layer.activation, (ReLU, GELU)) or layer.activation in ACTIVATIONS.values()
-        ),
+        "activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
         "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
         "self_attn.num_heads is odd": attention.num_heads % 2,
     }
