@@ -336,6 +336,7 @@ def test_a_write_to_what_a_backward_hook_guards_names_the_passage():
     module = nn.Identity()
     module.register_full_backward_hook(lambda *args: None)
     y = module(rg.ones(2, requires_grad=True).clone())
+    assert type(y.grad_fn).__module__ == "retrograd.autograd.function"
     with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view and is bei"):
         y += 1
 

@@ -115,6 +115,11 @@ def legacy_name(d: Any) -> str:
     return _MESSAGE_NAMES[_named(d)][0]
 
 
+def type_name(d: Any, place: str = "") -> str:
+    """The older name of the type of tensors of a dtype, "FloatTensor", after its module."""
+    return f"{version.called}{place}.{legacy_name(d)}Tensor"
+
+
 def cpp_name(d: Any) -> str:
     """The name in C++ of a dtype, public or NumPy's, such as "long int": for error messages.
 

@@ -473,12 +473,18 @@ def check_grad(tensor: Tensor, grad: Tensor) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
+    wanted = tensor._grad_dtype or tensor.dtype
+    if grad.dtype != wanted is not ANY:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{dtypes.cpp_name(grad.dtype)}' to a "
+            f"tensor with grad_dtype '{dtypes.legacy_name(wanted)}'. The gradient must match the "
+            "tensor's grad_dtype, which is its dtype unless you set it: grad.to(x.grad_dtype)"
+        )
     for kind, its, mine, same in (
         ("with device type", grad.device.type, tensor.device.type, "on the same device"),
-        ("with dtype", grad.dtype, tensor._grad_dtype or tensor.dtype, "of the same dtype"),
         ("of size", list(grad.shape), list(tensor.shape), "the same size"),
     ):
-        if its != mine is not ANY:
+        if its != mine:
             raise RuntimeError(
                 f"attempting to assign a gradient {kind} '{its}' to a tensor {kind} '{mine}'. "
                 f"Please ensure that the gradient and the tensor are {same}"

@@ -25,7 +25,7 @@ import warnings
 from functools import partial
 from typing import Any
 
-from .. import modes
+from .. import modes, version
 from ..engine.backward.hooks import HookTable, RemovableHandle, hooks_of
 from ..engine.graph import Kind, Node, new_node
 from ..engine.record import attach, set_outputs
@@ -237,7 +237,9 @@ class Passage(Kind):
     """Nodes that pass every cotangent on: a place for hooks on several tensors at once."""
 
     def __init__(self, outputs: int) -> None:
-        node_type = type("BackwardHookFunctionBackward", (Node,), {"__slots__": ()})
+        place = f"{version.called}.autograd.function"  # as of any other Function's node
+        members = {"__slots__": (), "__module__": place}
+        node_type = type("BackwardHookFunctionBackward", (Node,), members)
         super().__init__("backward_hook", node_type, outputs)
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:

@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ... import modes
+from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method, seen
 from ..namespaces import arrays, recorded
@@ -224,7 +224,8 @@ def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
             f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
         )
     if (result.dtype, result.layout) != (grad.dtype, grad.layout):
-        was, got = [f"{t.dtype}, {t.layout}" for t in (grad, result)]
+        places = [".sparse" * (t.layout.name != "strided") for t in (grad, result)]
+        was, got = map(dtypes.type_name, (grad.dtype, result.dtype), places)
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {was} got {got})")
     if result._array.shape != grad._array.shape:
         raise RuntimeError(

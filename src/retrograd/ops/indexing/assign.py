@@ -321,8 +321,9 @@ def check_same(input: Tensor, values: Tensor) -> None:
     """Raise unless `values`, to be stored at index tensors, has the dtype of `input`."""
     if values._array.dtype != input._array.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {input.dtype} for "
-            f"the destination and {values.dtype} for the source. Convert first: values.to(x.dtype)"
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.legacy_name(input.dtype)} for the destination and "
+            f"{dtypes.legacy_name(values.dtype)} for the source. Convert first: values.to(x.dtype)"
         )
 
 

@@ -107,11 +107,10 @@ declare(
 
 def _check_indices(indices: Any, name: str, rows: int) -> None:
     if indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
-        legacy = dtypes.legacy_name(indices.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {legacy} instead (while checking arguments for {name}). Convert: "
-            "indices.long()"
+            f"Long, Int; but got {dtypes.type_name(indices.dtype)} instead (while checking "
+            f"arguments for {name}). Convert: indices.long()"
         )
     indices = concrete(indices)
     if not (is_seen(indices) and indices.size):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Number
 from typing import Any
 
-from ... import dtypes, version
+from ... import dtypes
 from ...engine.overriding import IGNORED, named_in
 from ...engine.placement import as_device
 from ...engine.tensor import Tensor, method, new_tensor
@@ -109,7 +109,7 @@ def _type(
     """
     if dtype is None:
         place = ".meta" if self.is_meta else ".sparse" * (self.layout is not strided)
-        return f"{version.called}{place}.{dtypes.legacy_name(self.dtype)}Tensor"
+        return dtypes.type_name(self.dtype, place)
     found = convert(self, of_type(dtype))
     return found if memory_format is None else in_format(found, memory_format, "type")
 
