@@ -311,5 +311,11 @@ def test_a_large_product_that_blas_cannot_read_has_a_loop_of_its_own():
     (code, words), (other, nothing) = [(form.address, given) for form, given in known.values()]
     assert nothing == []  # the table gives such a loop its parts alone
     if has_blas():
-        assert code == program.native.loops.product_of_steps() != other
+        told = program.native.loops.words_of_product
+        assert told(11, 1, 40, 40, 40, *[0, *by_rows] * 3) == [code, *words]
         assert words == [11, 40, 40, 40, 111, 111, 40, 40, 40, 1, 0, 0, 0]
+        turned = told(12, 3, 20, 30, 40, 4800, 240, 8, 6400, 8, 160, 0, 240, 8)
+        assert turned == [code, 12, 20, 30, 40, 112, 111, 30, 20, 30, 3, 4800, 6400, 0]
+        for strides in ((160, 8), (0, 4), (156, 4), (162, 4), (-160, 4)):
+            assert told(11, 1, 40, 40, 40, *(0, *by_rows), *(0, *strides), *(0, *by_rows)) is None
+        assert code != other

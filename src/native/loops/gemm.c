@@ -35,9 +35,9 @@ gemm(PyObject *module, PyObject *args)
 }
 
 static PyObject *
-product_of_steps(PyObject *module, PyObject *ignored)
+words_of_product(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    return PyLong_FromLong(0);
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -396,11 +396,52 @@ product_of_step(char **parts, const int64_t *facts)
     return 0;
 }
 
-/* `product_of_steps()`: where that function is; 0 without BLAS. */
+/* `words_of_product(type, count, m, n, k, *strides)`: the address of `product_of_step`, and what the
+   table has after the places of a stack of products, of which these are the strides of the result
+   and the operands, three each; None where BLAS cannot read or write one. */
 static PyObject *
-product_of_steps(PyObject *module, PyObject *ignored)
+words_of_product(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    return PyLong_FromVoidPtr(blas.real == NULL ? NULL : (void *)(intptr_t)product_of_step);
+    int64_t given[14] = {0}, items[] = {4, 8, 8, 16};
+    for (Py_ssize_t i = 0; i < count && count == 14; i++) {
+        given[i] = PyLong_AsLongLong(args[i]);
+    }
+    int kind = PyErr_Occurred() ? -1 : kind_of((int)given[0]);
+    if (PyErr_Occurred() || count != 14) {
+        return PyErr_Occurred() ? NULL : refuse("words_of_product");
+    }
+    int64_t m = given[2], n = given[3], k = given[4], *out = given + 5, *x = out + 3, *y = x + 3;
+    Matrices to, a, b;
+    if (kind < 0 || blas.real == NULL || !read_order(m, n, out[1], out[2], items[kind], &to) ||
+        to.order != AS_IT_IS || !read_order(m, k, x[1], x[2], items[kind], &a) ||
+        !read_order(k, n, y[1], y[2], items[kind], &b)) {
+        Py_RETURN_NONE;
+    }
+    int64_t words[] = {(int64_t)(intptr_t)product_of_step,
+                       given[0],
+                       m,
+                       n,
+                       k,
+                       a.order,
+                       b.order,
+                       to.pitch,
+                       a.pitch,
+                       b.pitch,
+                       given[1],
+                       out[0],
+                       x[0],
+                       y[0]};
+    PyObject *found = PyList_New(Py_ARRAY_LENGTH(words));
+    for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(words); i++) {
+        PyObject *word = PyLong_FromLongLong(words[i]);
+        if (word == NULL) {
+            Py_CLEAR(found);
+        }
+        else {
+            PyList_SET_ITEM(found, (Py_ssize_t)i, word);
+        }
+    }
+    return found;
 }
 
 /* `trsm(a, x, upper, unit)`: overwrite x by the solution of a @ solution = x, of one triangle of a, in

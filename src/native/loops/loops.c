@@ -100,7 +100,7 @@ static PyMethodDef functions[] = {
     {"copy", copy_array, METH_VARARGS, NULL},
     {"use_blas", use_blas, METH_O, NULL},
     {"gemm", gemm, METH_VARARGS, NULL},
-    {"product_of_steps", product_of_steps, METH_NOARGS, NULL},
+    {"words_of_product", (PyCFunction)(void (*)(void))words_of_product, METH_FASTCALL, NULL},
     {"trsm", trsm, METH_VARARGS, NULL},
     {"potrf", potrf, METH_VARARGS, NULL},
     {"getrf", getrf, METH_VARARGS, NULL},

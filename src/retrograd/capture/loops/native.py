@@ -58,7 +58,6 @@ BYTE, STATUS = ir.IntType(8), ir.IntType(32)
 KNOWN = "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 SOURCE = hashlib.blake2b(Path(__file__).read_bytes()).hexdigest()
 PRODUCT = 1 << 13  # multiplications that loops do; more are left to BLAS
-BY_ROWS, BY_COLUMNS = 111, 112  # as BLAS names them
 UNROLLED = 16  # terms of a sum in a product that are written out
 LANED, VECTOR = "fd?", 64  # dtypes of elements that are computed side by side; bytes of a vector
 FREE = ("reassoc", "contract")  # of sums in products, which BLAS orders in its own way, too
@@ -85,32 +84,14 @@ def multiplications(loop: Loop) -> int:
 
 
 def by_blas(loop: Loop) -> list[int] | None:
-    """What `product_of_step` in C is told of a product beside places; None where BLAS cannot."""
+    """The function in C for products, and what the table gives it; None where BLAS cannot."""
     out, (x, y) = loop.out, loop.operands
     *stack, m, n = out.shape
-    k = x.shape[-1]
     if len(stack) > 1 or loop.function != "matmul" or not has_blas():
         return None
-    to, left, right = map(read_order, (out, x, y))
-    if to is None or left is None or right is None or to[0] != BY_ROWS:
-        return None
-    apart = [part.strides[0] for part in (out, x, y)] if stack else [0, 0, 0]
-    kinds, pitches = (left[0], right[0]), (to[1], left[1], right[1])
-    return [out.dtype.num, m, n, k, *kinds, *pitches, *(stack or [1]), *apart]
-
-
-def read_order(part: Part) -> tuple[int, int] | None:
-    """How BLAS is to read a matrix, and how many elements its rows or columns are apart."""
-    (rows, columns), item = part.shape[-2:], part.dtype.itemsize
-    down, right = part.strides[-2:]
-    if down % item or right % item or part.dtype.char not in "fdFD":
-        return None
-    down, right = down // item, right // item
-    if (right == 1 or columns == 1) and (down >= columns or rows == 1):
-        return BY_ROWS, max(down, columns)
-    if (down == 1 or rows == 1) and (right >= rows or columns == 1):
-        return BY_COLUMNS, max(right, rows)
-    return None
+    strides = [s for part in (out, x, y) for s in (*[0] * (not stack), *part.strides)]
+    sizes = *(stack or [1]), m, n, x.shape[-1]
+    return loops.words_of_product(out.dtype.num, *sizes, *strides)  # type: ignore[no-any-return]
 
 
 def may_fail(loop: Loop) -> bool:
@@ -198,7 +179,7 @@ class Forms:
         """The same for a loop of as few dimensions as it can have, which was not met before."""
         large = item.kind == "matmul" and multiplications(item) > PRODUCT
         if large and (words := by_blas(item)):
-            return Form([], [], None, loops.product_of_steps()), words
+            return Form([], [], None, words[0]), words[1:]
         values: list[Any] = []
         kind = with_values(item, values.append)
         older, newer = self.older.get(kind, []), self.newer.setdefault(kind, [])
