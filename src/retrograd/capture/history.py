@@ -29,7 +29,6 @@ from ..engine.record import set_outputs
 from ..engine.saved import raw
 from ..engine.tensor import Tensor, cell_of, known_cell, new_tensor, node_of
 from .past import Past, in_order, new_in
-from .traced import held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +115,7 @@ class Captured(Kind):
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """What the second program gives."""
         values = raw(node)
-        parts = held((g,) if self.grad_outputs == 1 else tuple(g))  # a recording may go through
+        parts = (g,) if self.grad_outputs == 1 else g
         arrived = [c is not None for c in parts]
         if create_graph or not all(c is None or isinstance(c, NUMPY) for c in parts):
             return self.twice(node, parts, create_graph, DERIVED)

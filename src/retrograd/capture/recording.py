@@ -427,7 +427,7 @@ class Recording(Watcher):
     def differentiate(self, node: Any, g: Any, proceed: Any) -> Any:
         """The formulas of a node, noted as one call; or the sum in a leaf."""
         if self.stopped is not None or self.suspended:
-            return proceed()
+            return on_arrays(node, g, proceed)
         task = getattr(getattr(proceed, "func", None), "__self__", None)
         if self.ahead and task is not None and not task.retain_graph:
             self.stop("a custom Function goes through a graph that it has kept")
@@ -435,7 +435,7 @@ class Recording(Watcher):
             return self.accumulate(node, g, proceed)
         if not self.is_new(node):
             self.stop("a graph from before the call is gone through")
-            return proceed()
+            return on_arrays(node, g, proceed)
         if task is None or task.create_graph or not node.op.formulas or g is None:
             return proceed()
         if isinstance(node.saved, (PackedValues, OnTensors)):
@@ -591,6 +591,11 @@ class Recording(Watcher):
 def by_elements(op: Any) -> bool:
     """Whether an op works element by element."""
     return bool(op.elementwise or op.batch == "elementwise")
+
+
+def on_arrays(node: Any, g: Any, proceed: Any) -> Any:
+    """What a node contributes, given NumPy's arrays: a compiled function's takes no others."""
+    return proceed() if node.op is LEAF else proceed.func(node, held(g), *proceed.args[2:])
 
 
 def is_bare(tensor: Tensor) -> bool:
