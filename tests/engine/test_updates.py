@@ -12,6 +12,7 @@ from retrograd.engine.updates import (
     are_small,
     counted,
     gathered,
+    in_arrays,
     run_each,
     wrote_all,
 )
@@ -196,3 +197,18 @@ def test_small_parameters_are_those_of_few_numbers_of_one_real_dtype():
     assert not are_small([one(few, few), one(few, few, few.astype(np.float64))], 5)
     assert not are_small([one(few.astype(np.complex64), few.astype(np.complex64))], 5)
     assert not are_small([one(few, few.view(np.matrix))], 5)
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "d"])
+def test_numbers_come_as_arrays_of_a_dtype_and_others_by_a_function(dtype):
+    other = rg.tensor(0.25)
+    found = in_arrays((0.1, 3, other, True), np.dtype(dtype), lambda n, d: np.array(n.real, d))
+    for array, number in zip(found, (0.1, 3, 0.25, 1), strict=True):
+        assert array.shape == ()
+        assert array.dtype == dtype
+        assert array.tobytes() == np.array(number, dtype).tobytes()
+    assert in_arrays((), np.dtype(dtype), None) == []
+    with pytest.raises(OverflowError, match="int too large"):
+        in_arrays((10**400,), np.dtype(dtype), None)
+    with pytest.raises(ZeroDivisionError):
+        in_arrays((1.0, None), np.dtype(dtype), lambda n, d: 1 / 0)

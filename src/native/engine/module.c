@@ -224,6 +224,7 @@ twin(PyObject *module, PyObject *function)
         {"shape_of", &shape_of_in_python},   {"resolve_shape", &resolve_shape_in_python},
         {"counted", &counted_in_python},     {"are_small", &are_small_in_python},
         {"usual_key", &usual_key_in_python}, {"normalize_dim", &normalize_dim_in_python},
+        {"in_arrays", &in_arrays_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
     for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {
@@ -250,6 +251,7 @@ static PyMethodDef functions[] = {
     {"run_each", (PyCFunction)(void (*)(void))run_each, METH_FASTCALL, NULL},
     {"counted", (PyCFunction)(void (*)(void))count_steps, METH_FASTCALL, NULL},
     {"are_small", (PyCFunction)(void (*)(void))find_small, METH_FASTCALL, NULL},
+    {"in_arrays", (PyCFunction)(void (*)(void))put_in_arrays, METH_FASTCALL, NULL},
     {"gathered", (PyCFunction)(void (*)(void))gather_all, METH_FASTCALL, NULL},
     {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},

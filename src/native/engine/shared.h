@@ -35,7 +35,8 @@ static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *sum_apart, *ab
     *check_current, *check_interior, *kept_shape, *meeting, *place, *cpu;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
-    *advance_in_python, *counted_in_python, *are_small_in_python; /* NOTE [Twins] in native.py */
+    *advance_in_python, *counted_in_python, *are_small_in_python,
+    *in_arrays_in_python; /* NOTE [Twins] in native.py */
 static PyObject *write_in_python, *stored_in_python, *replaced_in_python, *outdate_in_python;
 static PyObject *text_undefined, *text_outdated, *text_tangents, *text_path, *text_splice,
     *text_before_write;

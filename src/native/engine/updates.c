@@ -326,6 +326,39 @@ run_each(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return done;
 }
 
+/* `in_arrays(numbers, dtype, other)`. */
+static PyObject *
+put_in_arrays(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int type = count == 3 && PyArray_DescrCheck(args[1]) ? ((PyArray_Descr *)args[1])->type_num : 0;
+    if (Tensor == NULL || !PyTuple_CheckExact(args[0]) ||
+        (type != NPY_FLOAT && type != NPY_DOUBLE)) {
+        return in_python(in_arrays_in_python, args, count, NULL);
+    }
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < PyTuple_GET_SIZE(args[0]); i++) {
+        PyObject *number = PyTuple_GET_ITEM(args[0], i), *array;
+        if (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) {
+            double value = PyFloat_AsDouble(number);
+            array = PyErr_Occurred() ? NULL : PyArray_SimpleNew(0, NULL, type);
+            if (array != NULL && type == NPY_FLOAT) {
+                *(float *)PyArray_DATA((PyArrayObject *)array) = (float)value;
+            }
+            else if (array != NULL) {
+                *(double *)PyArray_DATA((PyArrayObject *)array) = value;
+            }
+        }
+        else {
+            array = PyObject_CallFunctionObjArgs(args[2], number, args[1], NULL);
+        }
+        if (array == NULL || PyList_Append(found, array) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(array);
+    }
+    return found;
+}
+
 /* Count a write, (number, name), to what may be a tensor; `plain` says that the modes are the default
    ones and were so always. */
 static int

@@ -43,7 +43,7 @@ typedef struct {
     int types[MOST_OPERANDS + MOST_OUTPUTS];
     int places[MOST_OPERANDS];   /* of each input among the arguments */
     int targets[MOST_OUTPUTS];   /* the input over which an output is written, or -1 */
-    npy_intp times;              /* how many times `least` elements there must be */
+    npy_intp times;              /* how many times `least` elements there must be; 0: any */
     int64_t grain;               /* elements of a piece; so few keep the interpreter's lock */
     PyUFuncGenericFunction loop; /* a ufunc's, instead of code; NULL if there is none */
     void *data;
@@ -319,7 +319,8 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
         order[d] = d;
     }
     size = dims < 0 ? -1 : PyArray_OverflowMultiplyList(shape, dims);
-    if (size < 0 || size / self->times < large) { /* less than none: more than there are */
+    bool any = self->times == 0;
+    if (size < 0 || (!any && size / self->times < large)) { /* below 0: more than there are */
         return NULL;
     }
     if (are_alike(arrays, self->inputs, dims, shape)) {
@@ -431,7 +432,7 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (inputs < 1 || inputs > MOST_OPERANDS || outputs < 1 || outputs > MOST_OUTPUTS ||
-        PyTuple_GET_SIZE(types) != inputs + outputs || grain < 1 || times < 1 ||
+        PyTuple_GET_SIZE(types) != inputs + outputs || grain < 1 || times < 0 ||
         !read_numbers(types, 0, NPY_NTYPES_LEGACY, self->types) ||
         !read_numbers(places, 0, MOST_ARGUMENTS, self->places) ||
         !read_numbers(targets, -1, (int)inputs, self->targets)) {

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler import door
+from ..compiler.updates import natively
 from ..engine.backward import accumulation
 from ..engine.graph import FREED, LEAF, Cell, new_node
 from ..engine.record import walk
@@ -134,8 +135,8 @@ class Writer:
         self.branches: list[Any] = []  # on values, in that order
         self.names: dict[str, Any] = {
             "Bail": Bail, "Turned": Turned, "add": accumulation.add_to_leaf, "asarray": np.asarray,
-            "calm": CALM.copy, "check": check, "new_tensor": new_tensor, "turn": turn,
-            "versioned": versioned, "walk": walk, "with_history": with_history,
+            "calm": CALM.copy, "check": check, "natively": natively, "new_tensor": new_tensor,
+            "turn": turn, "versioned": versioned, "walk": walk, "with_history": with_history,
         }  # fmt: skip
         self.known: dict[int, str] = {id(value): name for name, value in self.names.items()}
         self.returned: set[int] = set()  # slots
@@ -582,13 +583,15 @@ class Writer:
             )
         return self.name(value)
 
-    def called(self, step: Any, method: str = "") -> str:
-        """The expression for a call, of formulas by a method of theirs."""
+    def called(self, step: Any, method: str = "", stepping: bool = False) -> str:
+        """The expression for a call, of formulas by a method of theirs; of a step `natively`."""
         args = [self.value(v) for v in step.args]
         args += [f"{key}={self.value(v)}" for key, v in step.options.items()]
         name = self.name(step.function)
         if method and isinstance(step.function, Formulas):
             name = f"{name}.{method}"
+        if stepping:
+            name, args = "natively", [name, *args]
         return f"{name}({', '.join(args)})"
 
     def step(self, step: Any) -> str:
@@ -658,7 +661,8 @@ class Writer:
             return lines
         recording = self.recording
         places = [p for k, p in recording.objects.values() if k == number]
-        lines = [f"t{number} = {self.called(step)}"]
+        stepping = self.compiled and getattr(step.function, "__name__", "") == "step"
+        lines = [f"t{number} = {self.called(step, stepping=stepping)}"]
         if step.function is agree:
             lines = [f"{self.called(step)[:-1]}, {self.branches.index(step)})"]
         self.rows[lines[0]] = [of_step(step, recording.arrays, "effect")], step

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import threading
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,10 @@ from . import door
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Updates"]
+__all__ = ["Updates", "natively", "within"]
+
+MISSING = object()
+PACKAGE = __name__.partition(".")[0] + "."
 
 
 class Noting(dict[str, Any]):
@@ -48,7 +52,7 @@ def reads_apart(rule: Any, seen: tuple[Any, ...] = ()) -> bool:
         return False
     if not isinstance(rule, FunctionType):
         return True
-    if rule.__module__.startswith(__name__.partition(".")[0] + "."):
+    if rule.__module__.startswith(PACKAGE):
         return False
     code, names = rule.__code__, inspect.getclosurevars(rule)
     if "random" in code.co_names or any(isinstance(x, CodeType) for x in code.co_consts):
@@ -56,6 +60,24 @@ def reads_apart(rule: Any, seen: tuple[Any, ...] = ()) -> bool:
     read = [*names.nonlocals.values(), *names.globals.values()]
     read += filter(None, (rule.__defaults__, rule.__kwdefaults__))
     return any(reads_apart(x, (*seen, rule)) for x in read)
+
+
+class Within(threading.local):
+    """Whether this thread is within a compiled step: arrays of all sizes have kernels there."""
+
+    step = False
+
+
+within = Within()
+
+
+def natively(step: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What a step of an optimizer gives, by kernels where its rule has one."""
+    within.step = True
+    try:
+        return step(*args, **options)
+    finally:
+        within.step = False
 
 
 class Updates:
@@ -67,23 +89,42 @@ class Updates:
 
     def run(
         self, rule: Callable[..., None], arrays: Sequence[Any], numbers: Sequence[Any],
-        group: dict[str, Any], variant: Any,
+        group: dict[str, Any],
     ) -> bool:  # fmt: skip
         """Update a parameter and its state in place; False where there is no kernel for them.
 
-        `arrays` are the parameter, the gradient and the state, alike and real. `variant` tells one
-        rule from another: the optimizer's own first.
+        `arrays` are the parameter, the gradient and the state, alike and real.
         """
-        if not door.AVAILABLE or arrays[0].size < door.setting.least or reads_apart(variant[0]):
+        if arrays[0].size < door.setting.least and not within.step:
             return False
-        operands = (*arrays, *numbers)
-        kind = variant, len(arrays), arrays[0].dtype.num
-        choices = self.read.get_or_make(kind, list)
-        for names in choices:
-            key = kind, names, tuple(map(group.get, names))
-            if key in self.kernels:
-                kernel = self.kernels.get_or_make(key, dict)
-                return kernel is not None and kernel(operands) is not None
+        kernel = self.kernel(rule, arrays, numbers, group)
+        return kernel is not None and kernel((*arrays, *numbers)) is not None
+
+    def by_kernel(self, rule: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> Any:
+        """The rule, by the kernel for arrays of these dtypes if there is one."""
+        kernel = self.kernel(rule, arrays, numbers, group)
+        if kernel is None:
+            return rule
+
+        def update(x: Any, g: Any, state: Any, numbers: Any, group: Any) -> None:
+            if kernel((x, g, *state, *numbers)) is None:
+                rule(x, g, state, numbers, group)
+
+        return update
+
+    def kernel(
+        self, rule: Callable[..., None], arrays: Sequence[Any], numbers: Sequence[Any],
+        group: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """The kernel that updates arrays of these dtypes, or None."""
+        ours = rule.__module__.startswith(PACKAGE)
+        if not door.AVAILABLE or (not ours and reads_apart(getattr(rule, "after", rule))):
+            return None
+        kind = rule, len(arrays), arrays[0].dtype.num
+        for names in self.read.get(kind, ()):
+            known = self.kernels.get((kind, names, tuple(map(group.get, names))), MISSING)
+            if known is not MISSING:
+                return known
         noting = Noting(group)
 
         def of_operands(x: Any, g: Any, *others: Any) -> None:
@@ -93,9 +134,8 @@ class Updates:
                 if held is not given:
                     given[...] = held
 
-        kernel = door.new_kernel(of_operands, (), operands, True)
-        names = tuple(noting.read)
+        kernel = door.new_kernel(of_operands, (), (*arrays, *numbers), True)
+        names, choices = tuple(noting.read), self.read.get_or_make(kind, list)
         if names not in choices:
             choices.append(names)
-        self.kernels.get_or_make((kind, names, (*noting.read.values(),)), lambda: kernel)
-        return kernel is not None and kernel(operands) is not None
+        return self.kernels.get_or_make((kind, names, (*noting.read.values(),)), lambda: kernel)

@@ -100,6 +100,14 @@ def are_small(every: list[Gathered], most: int) -> bool:
 
 
 @native.in_c
+def in_arrays(
+    numbers: tuple[Any, ...], dtype: np.dtype[Any], other: Callable[..., Any]
+) -> list[Any]:
+    """Numbers as 0-d arrays of a dtype; what `other` makes of one that is none of Python's."""
+    return [np.array(n, dtype) if n.__class__ in (float, int) else other(n, dtype) for n in numbers]
+
+
+@native.in_c
 def run_each(run: Callable[..., None], some: list[Gathered], *rest: Any) -> None:
     """Call `run(x, g, state, *rest)`, which writes `x` and `state` elementwise, for each of `some`.
 

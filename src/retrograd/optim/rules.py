@@ -11,7 +11,8 @@ NOTE [Update rules]
 3. It works element by element. Where there is a compiler, large arrays are updated by one loop, a
    kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
    the cache, where whole arrays would travel to memory and back once per call. Small ones come
-   several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
+   several at once, end to end: what they cost is the calls (`engine.updates.run_each`). Within a
+   compiled step all of these are updated by kernels (`compiler.updates.natively`). A complex
    parameter comes to it as real numbers, or, in a group whose setting `complex` is "modulus", as
    it is. A rule that needs the whole, as for the norm of a matrix, says `elementwise = False`, and
    sees to complex numbers and to its weight decay itself.
@@ -25,17 +26,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from .. import modes
-from ..compiler.updates import Updates
+from ..compiler.updates import Updates, within
 from ..dtypes import default_numpy, real_of
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, is_array, new_tensor, tensor_of
-from ..engine.updates import all_plain, are_small, counted, gathered, run_each, wrote_all
+from ..engine.updates import all_plain, are_small, counted, gathered, in_arrays, run_each, wrote_all
 from ..engine.writable import about_to_write, check_memory
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -44,7 +46,6 @@ from .optimizer import Optimizer, ParamsT, _get_value
 
 __all__: list[str] = []
 
-DIRECTIONS = ("maximize", "weight_decay", "decoupled_weight_decay")  # see `directed`
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
 FEW = 1024  # elements of a parameter that is small: `run_each` takes so many `TOGETHER`
 TOGETHER = 16
@@ -193,12 +194,13 @@ class Rule(Optimizer):
             check_complete(self, every, names)
         stateful = names or self.counted
         steps = self._advanced(group, every, names) if stateful else [False] * len(every)
-        small: list[Any] = []
-        batches: list[Any] = []  # numbers, and small parameters that take them
         if self.elementwise and are_small(every, FEW) and len({*steps}) == 1:
             every_number = (*more, *self.numbers(group, steps[0]))
-            batches.append((as_arrays(every[0][1].dtype, every_number), every))
-            every = []
+            run_all(run, every, as_arrays(every[0][1].dtype, every_number), group)
+            return
+        small: list[Any] = []
+        batches: list[Any] = []  # numbers, and small parameters that take them
+        parted = FEW if within.step else BLOCK
         dtype: Any = None
         last: Any = None
         numbers: Any = None
@@ -213,7 +215,7 @@ class Rule(Optimizer):
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
                     whole = math.inf if group.get("complex") == "modulus" else -1
-                    most, few = (whole, -1) if dtype.kind == "c" else (BLOCK, FEW)
+                    most, few = (whole, -1) if dtype.kind == "c" else (parted, FEW)
                 small = []
                 batches.append((numbers, small))
             if g.__class__ is not np.ndarray and not allocation.has_memory(g):
@@ -228,8 +230,7 @@ class Rule(Optimizer):
             else:
                 self._update_large(run, (x, g, *state), numbers, group)
         for numbers, some in batches:
-            for start in range(0, len(some), TOGETHER):
-                run_each(run, some[start : start + TOGETHER], numbers, group)
+            run_all(run, some, numbers, group)
 
     def _advanced(self, group: dict[str, Any], every: list[Any], names: Any) -> list[Any]:
         """Begin the states that are not there, and count the step in all; what `advance` gives."""
@@ -267,8 +268,7 @@ class Rule(Optimizer):
     def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one large parameter: by a kernel, or in blocks."""
         flat = in_line(arrays)
-        variant = self.rule, *map(bool, (group.get(name) for name in DIRECTIONS))
-        if flat is None or not updates.run(run, flat, numbers, group, variant):
+        if flat is None or not updates.run(run, flat, numbers, group):
             for part in pieces(arrays, flat):
                 run(part[0], part[1], part[2:], numbers, group)
 
@@ -317,12 +317,15 @@ class Rule(Optimizer):
 
 def check_complete(optimizer: Rule, every: list[Any], names: tuple[str, ...]) -> None:
     """Raise KeyError where the state of parameters lacks one of the names."""
-    known = next((one for one in every if one[3] is not None), None)
-    if known is not None and len(known[3]) < len(names):
-        raise KeyError(
-            f"{type(optimizer).__name__}.step: the state has {[*optimizer.state[known[0]]]}, not "
-            f"all of {[*names]}. A setting was changed after the first step: make a new optimizer"
-        )
+    for p, _, _, state in every:
+        if state is not None:
+            if len(state) < len(names):
+                raise KeyError(
+                    f"{type(optimizer).__name__}.step: the state has {[*optimizer.state[p]]}, not "
+                    f"all of {[*names]}. A setting was changed after the first step: make a new "
+                    "optimizer"
+                )
+            return
 
 
 def check_dtype(optimizer: Rule, x: Any, state: Any) -> None:
@@ -337,10 +340,16 @@ def check_dtype(optimizer: Rule, x: Any, state: Any) -> None:
 
 def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """The rule after `maximize` and `weight_decay`; and the numbers it takes before the rule's."""
-    rule, maximize = optimizer.rule, group.get("maximize")
     decays = optimizer.elementwise and "weight_decay" in optimizer.defaults
     decay = group.get("weight_decay", 0) if decays else 0
-    decoupled = decay and group.get("decoupled_weight_decay")
+    decoupled = bool(decay and group.get("decoupled_weight_decay"))
+    run = after(optimizer.rule, bool(group.get("maximize")), bool(decay), decoupled)
+    return run, (1 - group["lr"] * decay if decoupled else decay,)
+
+
+@lru_cache(256)
+def after(rule: Any, maximize: bool, decay: bool, decoupled: bool) -> Callable[..., None]:
+    """The function that is `directed`; always the same one, which may have kernels."""
 
     def run(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         shrink, *numbers = numbers
@@ -352,7 +361,17 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
             g = g + (x if is_array(x) else x.clone()) * shrink  # the rule overwrites x
         rule(x, g, state, numbers, group)
 
-    return run, (1 - group["lr"] * decay if decoupled else decay,)
+    run.after, run.__module__ = rule, rule.__module__  # type: ignore[attr-defined]
+    return run
+
+
+def run_all(run: Any, some: list[Any], numbers: list[Any], group: dict[str, Any]) -> None:
+    """Update small parameters, which take the same numbers."""
+    if within.step and some and some[0][3]:  # without state a rule is a call or two of NumPy's
+        _, x, g, state = some[0]
+        run = updates.by_kernel(run, (x, g, *state), numbers, group)
+    for start in range(0, len(some), TOGETHER):
+        run_each(run, some[start : start + TOGETHER], numbers, group)
 
 
 def real_attributes(x: Any) -> tuple[str, ...]:
@@ -385,7 +404,6 @@ def pieces(arrays: Any, flat: list[Any] | None) -> Iterator[list[Any]]:
 
 
 updates = Updates()
-_known: dict[Any, list[Any]] = {}
 
 
 def _array(given: Any, dtype: Any) -> Any:
@@ -399,15 +417,8 @@ def _array(given: Any, dtype: Any) -> Any:
 
 
 def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
-    """Numbers as 0-d arrays: NOTE [Update rules], 4. Those that are no tensors are remembered."""
-    found = _known.get(key := (dtype.num, numbers))
-    if found is None:
-        found = [_array(n, real_of(dtype)) for n in numbers]
-        if not any(isinstance(n, Tensor) or allocation.is_traced(n) for n in numbers):
-            if len(_known) > 256:
-                _known.clear()
-            _known[key] = found
-    return found
+    """Numbers as 0-d arrays: NOTE [Update rules], 4."""
+    return in_arrays(numbers, real_of(dtype), _array)
 
 
 def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
