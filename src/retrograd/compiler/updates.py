@@ -85,6 +85,7 @@ class Updates:
 
     def __init__(self) -> None:
         self.kernels = door.Recent()
+        self.last: dict[Any, Any] = {}  # of a rule of this package: settings, their values, kernel
         self.read = door.Recent()  # which settings, of which there are few choices for a rule
 
     def run(
@@ -102,15 +103,22 @@ class Updates:
 
     def by_kernel(self, rule: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> Any:
         """The rule, by the kernel for arrays of these dtypes if there is one."""
+        kind = rule, len(arrays), arrays[0].dtype.num
+        names, values, update = self.last.get(kind, ((), None, rule))
+        if values == tuple(map(group.get, names)):
+            return update
         kernel = self.kernel(rule, arrays, numbers, group)
         if kernel is None:
             return rule
 
-        def update(x: Any, g: Any, state: Any, numbers: Any, group: Any) -> None:
+        def by_kernel(x: Any, g: Any, state: Any, numbers: Any, group: Any) -> None:
             if kernel((x, g, *state, *numbers)) is None:
                 rule(x, g, state, numbers, group)
 
-        return update
+        if len(self.read[kind]) == 1 and rule.__module__.startswith(PACKAGE):
+            (names,) = self.read[kind]
+            self.last[kind] = names, tuple(map(group.get, names)), by_kernel
+        return by_kernel
 
     def kernel(
         self, rule: Callable[..., None], arrays: Sequence[Any], numbers: Sequence[Any],
