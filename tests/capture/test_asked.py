@@ -176,7 +176,7 @@ def half(x):
     return x.half() - x[0].item()
 
 
-USES = (clamped, indexed, listed, ranged, as_key, typed, method, written, sorted_by_value, chained,
+USES = (clamped, indexed, listed, ranged, as_key, typed, written, sorted_by_value, chained,
         accumulated, mapped, power, integers, half)  # fmt: skip
 
 

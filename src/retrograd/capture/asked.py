@@ -6,17 +6,24 @@ NOTE [Asked values]
    give other values of this kind.
 2. A comparison is noted, and so is a test of truth. Where a replay finds another answer, another
    recording is gone on with, or made: `Compiled.turned`.
-3. The value may be returned, printed, logged, or appended to a list. Any other use ends the
-   recording, because a replay would go on with the value of the first run. But beside a tensor of
-   floating or complex dtype, `+`, `-`, `*`, `/` and comparisons take it as a tensor without
-   dimensions, which each replay makes (`recording.number_beside`).
+3. The value may be returned, printed, logged, appended to a list, or given to functions that a
+   replay calls again: NOTE [Foreign calls]. Any other use ends the recording, because a replay
+   would go on with the value of the first run. But beside a tensor of floating or complex dtype,
+   `+`, `-`, `*`, `/` and comparisons take a number as a tensor without dimensions, and an array as
+   a tensor, which each replay makes (`recording.beside`, `recording.same_shape`).
+4. `tolist()` gives a list, whose numbers are such values, and `numpy()` an array that is one.
+5. The text of a tensor is one, too: a replay makes it of a tensor with a node of the same kind.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Asked", "Bail", "Turned", "agree", "asked", "holds", "mentions", "turn", "unasked"]
+import numpy as np
+
+from .steps import Result
+
+__all__ = ["Asked", "Bail", "Turned", "asked", "holds", "mentions", "turn", "unasked"]
 
 
 TREES = (list, tuple, dict, slice)
@@ -36,19 +43,16 @@ def turn(truth: Any, value: bool, place: int) -> None:
         raise Turned(place)
 
 
-def agree(function: Any, args: Any, value: bool, place: int) -> None:
-    """Raise Turned unless a function of values is as true as in the recording."""
-    turn(function(*args), value, place)
-
-
 class Asked:
     """A value that a step of a recording gives: NOTE [Asked values]."""
 
     step: int
     recording: Any
+    plain: Any  # what it is without this class
+    place: tuple[int, ...] = ()  # in the list that the step gives
 
     def __bool__(self) -> bool:
-        return bool(self.recording.agreed(bool, (self,)))
+        return bool(self.recording.agreed(Result(self.step, self.place), bool(unasked(self))))
 
     def __reduce__(self) -> Any:
         return (KINDS[type(self)], (unasked(self),))
@@ -60,7 +64,8 @@ UNSEEN = (
     *("mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "neg", "pos", "abs", "invert", "lshift"),
     *("rlshift", "rshift", "rrshift", "and", "rand", "or", "ror", "xor", "rxor", "lt", "le", "gt"),
     *("ge", "eq", "ne", "hash", "index", "int", "float", "complex", "round", "trunc", "floor"),
-    *("ceil", "format", "str", "repr", "contains", "iter", "len", "getitem"),
+    *("ceil", "format", "str", "repr", "contains", "iter", "len", "getitem", "setitem", "array"),
+    *("iadd", "isub", "imul", "itruediv", "array_ufunc", "array_function", "matmul", "rmatmul"),
 )
 
 
@@ -71,6 +76,7 @@ def _unseen(kind: type, name: str) -> Any:
         self.recording.stop("a value of a tensor is used where that cannot be noted")
         return plain(unasked(self), *unasked(args))
 
+    method.__name__ = name
     return method
 
 
@@ -80,40 +86,43 @@ def _kind(kind: type) -> type:
     return type(f"Asked{kind.__name__.title()}", (Asked, kind), methods)
 
 
-CLASSES = {kind: _kind(kind) for kind in (int, float, complex, str)}
-KINDS = {made: kind for kind, made in CLASSES.items()}
-AS_THEY_ARE: Any = {
-    int: int.__index__, float: float.__float__, str: str.__str__, complex: complex.__pos__
-}  # fmt: skip
+SCALARS: Any = (np.float16, np.float32, np.float64, np.int32, np.int64, np.complex64, np.complex128)
+ASKED = {kind: _kind(kind) for kind in (int, float, complex, str, *SCALARS)}
+ASKED[np.ndarray] = _kind(np.ndarray)
+KINDS = {made: kind for kind, made in ASKED.items()}
 
 
-def asked(value: Any, step: int, recording: Any) -> Any:
+def asked(value: Any, step: int, recording: Any, place: tuple[int, ...] = ()) -> Any:
     """A value as one that a step of a recording gives."""
-    made: Any = CLASSES[type(value)](value)
-    made.step, made.recording = step, recording
+    if type(value) is list:
+        return [asked(v, step, recording, (*place, i)) for i, v in enumerate(value)]
+    kind: Any = ASKED[type(value)]
+    made = value.view(kind) if isinstance(value, np.ndarray) else kind(value)
+    made.step, made.recording, made.place = step, recording, place
+    made.plain = value
     return made
 
 
-def unasked(value: Any, in_place: bool = False) -> Any:
+def unasked(value: Any, in_place: bool = False, known: Any = None) -> Any:
     """`value` with Python's own numbers and text in it; `in_place`, its lists and dictionaries stay
-    the same objects."""
-    kind = type(value)
+    the same objects. Those `known` are done."""
+    kind: Any = type(value)
     if kind in KINDS:
-        return AS_THEY_ARE[KINDS[kind]](value)
-    if isinstance(value, tuple) and mentions(value):
-        parts = [unasked(v, in_place) for v in value]
+        return value.plain
+    if not (kind in (list, dict) or isinstance(value, tuple)) or not mentions(value):
+        return value
+    known = {} if known is None else known
+    if id(value) in known:
+        return known[id(value)]
+    if isinstance(value, tuple):
+        parts = [unasked(v, in_place, known) for v in value]
         return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
-    if kind is list and mentions(value):
-        found: Any = [unasked(v, in_place) for v in value]
-        if in_place:
-            value[:] = found
-        return value if in_place else found
-    if kind is dict and mentions(value):
-        found = {key: unasked(v, in_place) for key, v in value.items()}
-        if in_place:
-            value.update(found)
-        return value if in_place else found
-    return value
+    made = known[id(value)] = value if in_place else kind()
+    if kind is list:
+        made[:] = [unasked(v, in_place, known) for v in value]
+    else:
+        made.update({key: unasked(v, in_place, known) for key, v in value.items()})
+    return made
 
 
 def mentions(value: Any) -> bool:

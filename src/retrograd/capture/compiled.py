@@ -224,6 +224,7 @@ class Compiled:
             after = modes.state.grad
             modes.restore({**before, "grad": after})
             recording.settle()
+            unasked(recording.kept, in_place=True)
         if after is not grad:
             recording.stop("grad mode is another one afterwards")
         called = partial(self.replayed, recording, result, pasts, args, kwargs)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
+from .foreign import way_of
 from .recording import is_known, is_plain
 
 __all__ = ["MISSING", "PARTS", "Guards"]
@@ -95,7 +96,7 @@ class Guards:
             return f"an array of NumPy's ({about})"
         elif hasattr(value, "__next__"):
             return f"an iterator from outside ({about})"
-        elif isinstance(value, VIEWS) or is_bound(value):
+        elif isinstance(value, VIEWS) or (is_bound(value) and not way_of(value)):
             return f"a {kind.__name__} from outside ({about})"
         else:
             self.add(f"({read}) is {self.name(value)}", about)

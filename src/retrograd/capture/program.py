@@ -22,7 +22,7 @@ from ..engine.tensor import Tensor, new_tensor, wrote
 from ..kernels import meta
 from ..kernels.native import loops as in_c
 from ..quiet import CALM
-from .asked import Asked, Bail, Turned, agree, holds, turn
+from .asked import Asked, Bail, Turned, holds, turn
 from .explaining import Listing, Row, Rows, of_run, of_step
 from .history import Captured
 from .loops.lowering import Lowered, Lowering, Undrawn
@@ -83,7 +83,7 @@ def program(
 
 def is_branch(step: Any) -> bool:
     """Whether a step is a branch on a value."""
-    return isinstance(step, Truth) or getattr(step, "function", None) is agree
+    return isinstance(step, Truth) or getattr(step, "function", None) is turn
 
 
 def check(shapes: bool) -> None:
@@ -571,7 +571,7 @@ class Writer:
         if kind is Root:
             return f"r{value.number}"
         if kind is Result:
-            return f"t{value}"
+            return f"t{value.step}{''.join([f'[{i}]' for i in value.place])}"
         if kind in (list, tuple) and holds(value, PLACES):
             inside = "".join([self.value(v) + ", " for v in value])
             return f"[{inside}]" if kind is list else f"({inside})"
@@ -663,7 +663,7 @@ class Writer:
         places = [p for k, p in recording.objects.values() if k == number]
         stepping = self.compiled and getattr(step.function, "__name__", "") == "step"
         lines = [f"t{number} = {self.called(step, stepping=stepping)}"]
-        if step.function is agree:
+        if step.function is turn:
             lines = [f"{self.called(step)[:-1]}, {self.branches.index(step)})"]
         self.rows[lines[0]] = [of_step(step, recording.arrays, "effect")], step
         if not places:
@@ -700,7 +700,7 @@ class Writer:
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
             return f"{self.name(kind)}({''.join([self.output(v) + ', ' for v in value])})"
         if isinstance(value, Asked):
-            return f"t{value.step}"
+            return self.value(Result(value.step, value.place))
         if value is None or kind in (bool, int, float, str, complex):
             return self.name(value)
         raise Unclear(f"a {kind.__name__} is returned")

@@ -16,6 +16,7 @@ NOTE [Recordings]
 from __future__ import annotations
 
 import gc
+import operator
 import sys
 import weakref
 from functools import partial
@@ -25,10 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes, modes, pytree
 from ..engine.backward import accumulation
 from ..engine.backward.fitting import fit
-from ..engine.graph import LEAF, tick
+from ..engine.graph import LEAF, Kind, Node, new_node, tick
 from ..engine.namespaces import arrays, reals
 from ..engine.record import is_number
 from ..engine.saved import OnTensors, PackedValues, raw
@@ -39,7 +40,8 @@ from ..kernels.allocation import StandIn
 from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
-from .asked import Asked, agree, asked, unasked
+from .asked import ASKED, Asked, Bail, asked, turn, unasked
+from .foreign import is_file
 from .steps import Call, Effect, Result, Root, Slot, Step, Truth
 from .traced import TracedArray, held
 
@@ -52,11 +54,14 @@ BY_VALUES = {
     *("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "repeat"),
 }
 
+POWERS = (operator.pow, operator.ipow, pow)
+
 # Functions of NumPy's that ask how arrays lie and of what dtype they are, and for no value.
 FACTS = {np.may_share_memory, np.shares_memory, np.iscomplexobj, np.isrealobj, np.ndim, np.shape,
          np.size, np.result_type, np.can_cast, np.common_type}  # fmt: skip
 
 
+READ = Kind("read", Node)  # of nodes that say what made a tensor, and that it has a history
 CLASSES = {Tensor, Parameter, Buffer}
 
 
@@ -135,6 +140,8 @@ class Recording(Watcher):
         self.overwritten: set[int] = set()  # slots of roots
         self.lasting: set[int] = set()  # the steps that must not be done twice
         self.writes: list[tuple[int, Any]] = []  # which step writes, and what
+        self.kept: list[Any] = []  # lists and dictionaries that users hold
+        self.shown: list[tuple[int, Any]] = []  # memory that users see from a step on
         self.views: set[Step] = set()  # those that read nothing, but give views
         self.elementwise: set[Step] = set()  # those that are forwards of such ops
         self.in_rows: set[Step] = set()  # and of ops that have sums and maxima along dimensions
@@ -179,7 +186,7 @@ class Recording(Watcher):
     def forget(self) -> None:
         """Let go of all arrays and tensors, for there are cycles here; nobody listens any more."""
         self.stopped = self.stopped or "the call has ended"
-        for kept in (self.arrays, self.by_id, self.roots, self.writes):
+        for kept in (self.arrays, self.by_id, self.roots, self.writes, self.kept, self.shown):
             kept.clear()
 
     def check_roots(self) -> None:
@@ -191,6 +198,13 @@ class Recording(Watcher):
                 self.stop("a tensor from outside gets other memory")
             elif root._version != self.versions[number]:
                 self.stop("a write to a tensor from outside is not seen")
+        held = [self.arrays[slot] for slot in self.root_slots]
+        for step, shown in self.shown:
+            written = [target for n, target in self.writes if n >= step]
+            if any(np.may_share_memory(shown, root) for root in held):
+                continue
+            if any(np.may_share_memory(shown, target) for target in written):
+                self.stop("what numpy() gave is written")
 
     # -- arrays ----------------------------------------------------------------------------------
 
@@ -332,33 +346,55 @@ class Recording(Watcher):
 
     # -- values of Python's: NOTE [Asked values] ---------------------------------------------------
 
-    def number(self, tensor: Tensor) -> Any:
-        """The only element of a tensor, which a replay asks for, too."""
+    def of_tensor(self, function: Any, tensor: Tensor) -> Any:
+        """A number, list or array that `function` gives of an array; a replay asks for it, too."""
         array: Any = tensor._array
-        self.steps.append(Effect(np.ndarray.item, (Slot(array.slot),), {}, ()))
-        return asked(array.array.item(), len(self.steps) - 1, self)
-
-    def derived(self, function: Any, args: Any, options: Any) -> Any:
-        """What a function gives for values that were asked for, among others."""
-        kept, named = self.handed(args), {key: self.handed(v) for key, v in options.items()}
-        found = function(*unasked(args), **unasked(options))
-        if type(found) is bool and not options:
-            return self.agreed(function, args)
-        if type(found) not in (int, float, complex, str):
-            self.stop(f"a value of a tensor becomes a {type(found).__name__}")
+        if array.slot in self.constants and function is np.ndarray.view:
+            self.stop("an array of a constant is given")
+        found = function(array.array)
         if self.stopped is not None:
             return found
-        self.steps.append(Effect(function, kept, named, ()))
+        self.steps.append(Effect(function, (Slot(array.slot),), {}, ()))
+        if function is np.ndarray.view:
+            self.shown.append((len(self.steps), array.array))
         return asked(found, len(self.steps) - 1, self)
 
-    def agreed(self, function: Any, args: Any) -> bool:
-        """The truth that a function gives for values; a replay has to find it again."""
-        value = bool(function(*unasked(args)))
+    def derived(self, function: Any, args: Any, options: Any, lasting: bool = False,
+                run: Any = None) -> Any:  # fmt: skip
+        """What a function gives for values that were asked for, and for tensors that it reads."""
+        found = self.again(function, args, options, lasting, True, run)
+        kind = type(found)
+        if self.stopped is not None or found is None:
+            return found
+        if kind is bool or kind is np.bool_:
+            return kind(self.agreed(Result(len(self.steps) - 1), bool(found)))
+        if kind not in ASKED:
+            self.stop(f"a value of a tensor becomes a {kind.__name__}")
+            return found
+        powers = any(function is each for each in POWERS) and type(args[-1]) is not int
+        if powers and kind is not complex:  # a negative number may have a complex one
+            if self.lasting:
+                self.stop("a power of a value follows what cannot be undone")
+            self.steps.append(Effect(check_real, (Result(len(self.steps) - 1),), {}, ()))
+            return asked(found, len(self.steps) - 2, self)
+        return asked(found, len(self.steps) - 1, self)
+
+    def append(self, owner: Any, value: Any) -> None:
+        """Append a value, which is plain in the end; a replay appends one like it."""
+        if self.stopped is None:
+            self.lasts()
+            self.steps.append(Effect(owner.append, (self.handed(value),), {}, ()))
+            self.spent[self.steps[-1]] = 1  # next to nothing
+        self.kept.append(value)
+        owner.append(unasked(value) if isinstance(value, (Asked, tuple)) else value)
+
+    def agreed(self, value: Any, truth: bool) -> bool:
+        """The truth of a value, which a replay has to find again."""
         if self.lasting:
             self.stop("a branch on a value follows what cannot be undone")
         if self.stopped is None:
-            self.steps.append(Effect(agree, (function, self.handed(args), value), {}, ()))
-        return value
+            self.steps.append(Effect(turn, (value, truth), {}, ()))
+        return truth
 
     # -- tensors that were there -----------------------------------------------------------------
 
@@ -511,33 +547,40 @@ class Recording(Watcher):
 
     # -- calls that a replay makes again ---------------------------------------------------------
 
-    def again(self, function: Any, args: Any, options: Any, lasting: bool = True) -> Any:
-        """Call a function outside of the recording, and note that a replay calls it, too."""
+    def again(self, function: Any, args: Any, options: Any, lasting: bool = True,
+              reads: bool = False, run: Any = None) -> Any:  # fmt: skip
+        """Call a function outside of the recording, and note that a replay calls it, too.
+
+        It may only read tensors that were computed, if it `reads` any. Code of the user's that it
+        runs is seen if it is called by `run`.
+        """
         if self.stopped is not None:
-            return function(*args, **options)
-        kept = tuple([self.handed(v) for v in args])
-        named = {key: self.handed(v) for key, v in options.items()}
+            return function(*unasked(args), **unasked(options))
+        kept = tuple([self.handed(v, reads) for v in args])
+        named = {key: self.handed(v, reads) for key, v in options.items()}
         if self.stopped is not None:
-            return function(*args, **options)
+            return function(*unasked(args), **unasked(options))
         if lasting:
             self.lasts()
-        swapped = [(t, t._array) for t in (*self.roots, *self.gradients.values())]
+        read = [t for t in pytree.flatten((args, options)) if isinstance(t, Tensor)]
+        swapped = [(t, t._array) for t in (*self.roots, *self.gradients.values(), *read)]
         for tensor, array in swapped:
             tensor._array = held(array)
-        self.suspended = True
+        self.suspended = run is None
         before = modes.change(watchers=(), before_write=None)
         start = perf_counter_ns()
+        given = unasked(args), unasked(options)
         try:
-            found = function(*unasked(args), **unasked(options))
+            found = (run or call)(function, *given[0], **given[1])
         finally:
             spent = perf_counter_ns() - start
             modes.restore(before)
             self.suspended = False
             moved = any(tensor._array is not held(array) for tensor, array in swapped)
             for tensor, array in swapped:
-                if not moved:
+                if not moved and self.stopped is None:
                     tensor._array = array
-        if moved:
+        if moved or self.stopped is not None:
             self.stop("a tensor gets other memory")
             return found
         for root, slot, version in zip(self.roots, self.root_slots, self.versions, strict=True):
@@ -570,22 +613,62 @@ class Recording(Watcher):
         self.spent[self.steps[-1]] = perf_counter_ns() - start
         return made
 
-    def handed(self, value: Any) -> Any:
-        """An argument of a call that is made again."""
+    def handed(self, value: Any, reads: bool = False) -> Any:
+        """An argument of a call that is made again, which may only read it."""
         if isinstance(value, Tensor):
-            if id(value) not in self.numbers:
-                self.stop("a computed tensor is given to a call that is made again")
-                return value
-            return Root(self.numbers[id(value)])
+            if id(value) in self.numbers:
+                return Root(self.numbers[id(value)])
+            if reads:
+                return self.alike(value)
+            self.stop("a computed tensor is given to a call that is made again")
+            return value
         if isinstance(value, Asked):
-            return Result(value.step)
+            return Result(value.step, value.place)
         if type(value) in (list, tuple):
-            return type(value)([self.handed(v) for v in value])
+            return type(value)([self.handed(v, reads) for v in value])
         if type(value) is dict:
-            return {key: self.handed(v) for key, v in value.items()}
-        if hasattr(value, "__next__"):  # a replay would find it at its end
+            return {key: self.handed(v, reads) for key, v in value.items()}
+        if hasattr(value, "__next__") and not is_file(value):  # a replay would find it at its end
             self.stop(f"a {type(value).__name__} is given to a call that is made again")
         return value
+
+    def alike(self, tensor: Tensor) -> Any:
+        """What a replay makes for a computed tensor that is read, with a node of the same kind."""
+        array, node = tensor._array, tensor._node
+        if not (
+            array.__class__ is TracedArray
+            and tensor.__class__ is Tensor
+            and tensor._tangents is None
+            and not (
+                tensor._inference or modes.state.nested or (node is not None and node.op.stale)
+            )
+        ):
+            self.stop("a tensor that is more than plain data is printed")
+            return tensor
+        if node is not None:
+            leaf, name = node.op is LEAF, type(tensor.grad_fn).__name__
+            node = new_node(LEAF if leaf else READ, ())
+            node.__class__ = Node if leaf else type(name, (Node,), {"__slots__": ()})
+        self.steps.append(Effect(shown, (Slot(array.slot), node), {}, ()))
+        return Result(len(self.steps) - 1)
+
+
+def check_real(value: Any) -> None:
+    """Raise Bail for a complex number."""
+    if isinstance(value, complex):
+        raise Bail
+
+
+def call(function: Any, /, *args: Any, **options: Any) -> Any:
+    """What a function gives."""
+    return function(*args, **options)
+
+
+def shown(array: Any, node: Any) -> Tensor:
+    """A tensor to be read, with a node that says what made it."""
+    made = new_tensor(array)
+    made._node = node
+    return made
 
 
 def by_elements(op: Any) -> bool:
@@ -636,9 +719,16 @@ def add_gradient(leaf: Tensor, g: Any) -> Tensor:
     return leaf._gradient  # type: ignore[return-value]
 
 
-def number_beside(value: Any, like: Any) -> Tensor:
+def beside(value: Any, like: Any) -> Tensor:
     """A number as the tensor that arithmetic makes of it, in memory that no other number has."""
     return new_tensor(dtypes.operand_array(value, like).copy())
+
+
+def same_shape(value: Any, shape: Any, strides: Any, dtype: Any) -> Tensor:
+    """An array as a tensor on the same memory; raises Bail if it is not as in the recording."""
+    if (value.shape, value.strides, value.dtype) != (shape, strides, dtype):
+        raise Bail
+    return new_tensor(value)
 
 
 def count_write(tensor: Tensor) -> None:

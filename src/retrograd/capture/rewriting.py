@@ -251,9 +251,17 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: Any) -> Any:
         if isinstance(node.ctx, ast.Load):
-            return self.told("attribute", node, self.visit(node.value), ast.Constant(node.attr))
+            return self.told("attribute", node, self.held(node.value), ast.Constant(node.attr))
         node.value = self.told("setting", node, self.visit(node.value))
         return node
+
+    def held(self, node: Any, way: str = "file") -> Any:
+        """What is read to be written to, or for an attribute of it, and for nothing else."""
+        is_read = is_path(node)
+        made = self.visit(node)
+        if is_read and isinstance(made, ast.Call):
+            made.args.append(ast.Constant(way))
+        return made
 
     def visit_Subscript(self, node: Any) -> Any:
         node = self.generic_visit(node)
@@ -268,6 +276,9 @@ class Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: Any) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node
+        for each in node.keywords:
+            if each.arg == "file":
+                each.value = Done(self.held(each.value))
         node = self.generic_visit(node)
         node.args.insert(0, node.func)
         node.func = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
@@ -282,8 +293,8 @@ class Rewriter(ast.NodeTransformer):
             and is_path(owner)
             and not isinstance(call.args[0], ast.Starred)
         ):  # fmt: skip
-            read = ast.copy_location(ast.Lambda(_arguments([]), self.visit(owner)), node)
-            node.value = self.told("append", node, read, self.visit(call.args[0]))
+            held = self.held(owner, "append")
+            node.value = self.told("append", node, held, self.visit(call.args[0]))
             return node
         return self.generic_visit(node)
 
@@ -372,7 +383,11 @@ class Rewriter(ast.NodeTransformer):
         node = self.generic_visit(node)
         for handler in node.handlers:
             handler.body.insert(0, ast.copy_location(ast.Expr(self.told("caught", handler)), node))
-        return node
+        if self.ours:
+            return node
+        tried = [self.told("trying", node, ast.Constant(by)) for by in (1, -1)]
+        begin, end = [ast.copy_location(ast.Expr(each), node) for each in tried]
+        return [begin, ast.copy_location(ast.Try([node], [], [], [end]), node)]
 
 
 def is_path(node: Any) -> bool:

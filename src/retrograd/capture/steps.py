@@ -73,10 +73,11 @@ class Root(NamedTuple):
     number: int
 
 
-class Result(int):
-    """The number of the step that gives a value of Python's, where it stands among arguments."""
+class Result(NamedTuple):
+    """The step that gives a value of Python's, where it stands among arguments; its place there."""
 
-    __slots__ = ()
+    step: int
+    place: tuple[int, ...] = ()
 
 
 def leaves(value: Any) -> list[Any]:

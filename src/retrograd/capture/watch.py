@@ -8,17 +8,20 @@ again, and ends the recording at whatever it does not know.
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import inspect
-import logging
 import operator
 import sys
 import threading
 import types
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .. import modes
+import numpy as np
+
+from .. import dtypes, modes
 from ..autograd import grad_mode
 from ..autograd.function import Function, FunctionCtx, once_differentiable
 from ..engine.placement import Size
@@ -29,9 +32,10 @@ from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer, after_any, before_any
-from .asked import Asked, holds, mentions, unasked
+from .asked import KINDS, Asked, asked, holds, mentions, unasked
+from .foreign import ARRAYS, FILES, METHODS, is_file, is_told, way_of
 from .guards import MISSING, PARTS, Guards
-from .recording import Recording, number_beside
+from .recording import Recording, beside, same_shape
 from .rewriting import PACKAGE, Unclear, rewritten
 from .traced import TracedArray
 
@@ -71,7 +75,7 @@ ITERABLE: Any = (
     *(type(iter({}.values())), type(iter({}.items()))),
 )
 WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
-OF_MEMORY = {"numpy", "data_ptr", "storage", "untyped_storage", "storage_offset"}
+OF_MEMORY = {"data_ptr", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
 CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled,
             contextlib.nullcontext)  # fmt: skip
@@ -82,8 +86,11 @@ OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling", "is_
 PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
+SIMPLE = (*PLAIN, np.generic, dtypes.dtype)
+LISTS: Any = {"numpy": np.ndarray.view, "tolist": np.ndarray.tolist}
+TEXTS = (ascii, format, repr, str)
+AS_FROM = lambda function, /, *args, **options: function(*args, **options)  # noqa: E731
 MATHEMATICS = {"math", "cmath"}
-LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
             "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
 BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv",
@@ -109,7 +116,8 @@ class Watch:
         self.known: dict[int, types.CodeType] = {}  # code that may run, by id
         self.remade: dict[Any, Any] = {}  # by what it was
         self.reads: dict[tuple[int, str], tuple[Any, Any]] = {}  # from dictionaries; what was there
-        self.appending = False
+        self.way = ""  # in which what is read is used, where no element of it is
+        self.tries = 0
         self.run = in_c.watched  # whatever is not the watch's own
         methods = [name for name, f in vars(Watch).items() if isinstance(f, types.FunctionType)]
         told: Any = {name: partial(in_c.unwatched, getattr(self, name)) for name in methods}
@@ -133,12 +141,8 @@ class Watch:
 
     def line(self) -> str:
         """The line of the user's program that runs."""
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_code not in self.codes:
-            frame = frame.f_back  # type: ignore[assignment]
-        if frame is None:
-            return "the call"
-        return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = next(iter(self.frames()), None)
+        return "the call" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
     # -- reads -----------------------------------------------------------------------------------
 
@@ -146,7 +150,9 @@ class Watch:
         """What the dictionary `space` of an object has by a name, and will have again."""
         value = space.get(name, MISSING)
         self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)", value, about)
-        if type(value) not in (*MUTABLE, tuple) and not self.scheduled:
+        if type(value) not in (*MUTABLE, tuple) and not (
+            self.scheduled or isinstance(value, FILES)
+        ):
             self.reads[id(owner), name] = space, value
         return value
 
@@ -154,7 +160,9 @@ class Watch:
         """`value`, which was there before the call: `read` has to give it again."""
         if self.stopped:
             return value
-        if self.appending and type(value) is list:  # its elements are not read
+        way, self.way = self.way, ""
+        adds = way == "append" and type(value) in (list, collections.deque)
+        if adds or (way and isinstance(value, FILES)):  # its elements are not read
             self.guards.add(f"({read}) is {self.guards.name(value)}", about)
             if id(value) not in self.outer:
                 self.guards.changed.add(id(value))
@@ -192,10 +200,11 @@ class Watch:
             for name in PARTS:
                 self.enter(f"({read}).{name}", getattr(value, name))
 
-    def outside(self, name: str, value: Any) -> Any:
-        """A global or a builtin that is read."""
+    def outside(self, name: str, value: Any, way: str = "") -> Any:
+        """A global or a builtin that is read, maybe to be written to in a `way`."""
         if self.stopped:
             return value
+        self.way = way
         spaces = sys._getframe(1).f_globals
         if self.reads.get((id(spaces), name), (None, MISSING))[1] is value:
             return value
@@ -207,18 +216,18 @@ class Watch:
             return value
         return self.held(spaces, spaces, name, name)
 
-    def variable(self, name: str, value: Any, holder: Any) -> Any:
+    def variable(self, name: str, value: Any, cell: Any, way: str = "") -> Any:
         """A variable of an enclosing function that is read."""
         if self.stopped:
             return value
-        cell = holder.__closure__[0]
+        self.way, cell = way, cell.__closure__[0]
         return self.seen(f"{self.guards.name(cell)}.cell_contents", value, name)
 
-    def attribute(self, owner: Any, name: str) -> Any:
+    def attribute(self, owner: Any, name: str, way: str = "") -> Any:
         """An attribute that is read."""
         if self.stopped:
-            return getattr(owner, name)
-        kind = type(owner)
+            return getattr(unasked(owner) if isinstance(owner, Asked) else owner, name)
+        kind, self.way = type(owner), way
         if isinstance(owner, Tensor):
             return self.of_tensor(owner, name)
         if isinstance(owner, Asked):  # a method of it is met where it is called
@@ -347,11 +356,19 @@ class Watch:
                 self.guards.same(held, found.__func__, about)
                 self.reads[id(owner), name] = {name: found}, found
             return found
+        if isinstance(owner, (FILES, *METHODS)):
+            if way_of(found):
+                known = f"getattr({self.guards.name(kind)}, {name!r}, MISSING)"
+                self.guards.add(f"{known} is {self.guards.name(getattr(kind, name))}", about)
+                return found
+            self.stop(f"{about} is read, which calls may change")
         return self.seen(f"{self.guards.name(owner)}.{name}", found, about)
 
     def item(self, owner: Any, key: Any) -> Any:
         """An element that is read."""
         kind, key = type(owner), self.index(key)
+        if isinstance(owner, Asked) and not self.stopped:
+            return self.recording.derived(operator.getitem, (owner, key), {})
         if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
             return self.run(operator.getitem, owner, key)
         own = self.special(owner, "__getitem__")
@@ -365,7 +382,7 @@ class Watch:
         """What a loop goes through."""
         if self.stopped or isinstance(owner, ITERABLE):
             return owner
-        own = self.special(owner, "__iter__")
+        own = None if isinstance(owner, Asked) else self.special(owner, "__iter__")
         if own is not None:
             found = self.call(own)
             if isinstance(found, ITERABLE):
@@ -393,7 +410,7 @@ class Watch:
         if isinstance(owner, FunctionCtx) and not (self.recording.ahead and owner._node()):
             return owner
         self.stop(f"an attribute of a {type(owner).__name__} is set")
-        return owner
+        return unasked(owner) if isinstance(owner, Asked) else owner
 
     def clear(self, owner: Any) -> None:
         """Set the attribute `grad` to None: a tensor's in a replay, too."""
@@ -422,20 +439,18 @@ class Watch:
             return owner
         if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
             self.stop(f"a {kind.__name__} from outside is changed")
-        return owner
+        return unasked(owner) if isinstance(owner, Asked) else owner
 
-    def append(self, read: Any, value: Any) -> Any:
-        """Append a value to the list that `read` gives.
+    def append(self, owner: Any, value: Any) -> Any:
+        """Append a value to a list.
 
         A replay appends to one from outside, too, if the step reads nothing of it.
         """
-        self.appending = True
-        try:
-            owner = read()
-        finally:
-            self.appending = False
         if id(owner) in self.guards.changed and is_simple(value):
-            return self.recording.again(owner.append, (value,), {})
+            parts = {id(part): part for part in changeable(value)}
+            if not parts.keys() & self.outer:
+                self.outer |= parts  # which nobody may change any more
+                return self.recording.append(owner, value)
         return self.call(self.attribute(owner, "append"), value)
 
     def within(self, context: Any) -> Any:
@@ -445,6 +460,12 @@ class Watch:
         elif id(context) in self.outer and hasattr(context, "__dict__"):
             self.guards.parts(context, vars(context), f"a {type(context).__name__}")
         return context
+
+    def trying(self, by: int) -> None:
+        """A `try` begins or ends: what cannot be undone would raise beyond it in a replay."""
+        self.tries += by
+        if by > 0 and self.recording.lasting:
+            self.stop("a try follows what cannot be undone")
 
     def caught(self) -> None:
         """An exception that is caught: a replay would not raise it."""
@@ -463,6 +484,8 @@ class Watch:
             if name in BESIDE:
                 a, b = self.operand(a, b), self.operand(b, a)
             a, b = self.plain(a), self.plain(b)
+        elif isinstance(a, str) and name == "mod" and is_read(b):
+            return self.recording.derived(function, (a, b), {})
         return self.run(function, a, b)
 
     def operand(self, value: Any, other: Any) -> Any:
@@ -471,8 +494,18 @@ class Watch:
             like = other._array.dtype if isinstance(other, Tensor) else None
             kinds = "c" if isinstance(value, complex) else "fc"
             if like is not None and like.kind in kinds and like.itemsize > 2:
-                return self.recording.again(number_beside, (value, like), {}, lasting=False)
+                return self.recording.again(beside, (value, like), {}, lasting=False)
+        if isinstance(value, np.ndarray) and isinstance(other, Tensor):
+            return self.of_array(value)
         return value
+
+    def of_array(self, value: Any) -> Any:
+        """An array that was asked for as a tensor on the same memory: its shape has to be this."""
+        if self.recording.lasting:
+            self.stop("an array that follows what cannot be undone is computed with")
+        array = unasked(value)
+        like = array.shape, array.strides, array.dtype
+        return self.recording.again(same_shape, (value, *like), {}, lasting=False)
 
     def unary(self, name: str, a: Any) -> Any:
         """What an operator of one operand gives."""
@@ -493,24 +526,44 @@ class Watch:
         for part in parts:
             if type(part) is tuple:
                 self.shown(part[0])
-        if mentions(parts) and not self.stopped:
+        read = is_read([part[0] for part in parts if type(part) is tuple])
+        if (mentions(parts) or read) and not self.stopped:
             return self.recording.derived(joined, parts, {})
         return self.run(joined, *parts)
 
     def shown(self, value: Any) -> None:
         """Something of which the text is asked for."""
-        if id(value) in self.outer and type(value) not in PLAIN:
+        if id(value) in self.outer and not isinstance(value, (*PLAIN, Tensor)):
             self.stop(f"the text of a {type(value).__name__} is asked for")
+
+    def of_value(self, owner: Any, name: str, args: Any, options: Any) -> Any:
+        """What a method of a value gives that was asked for."""
+        known = name in ARRAYS or not isinstance(owner, np.ndarray)
+        if not known or holds(args, np.ndarray) or "out" in options:
+            self.stop(f"the method {name} of a value of a tensor is called")
+        if self.stopped or not is_simple((args, options)):
+            return self.run(getattr(unasked(owner), name), *self.plain(args), **self.plain(options))
+        return self.recording.derived(getattr(KINDS[type(owner)], name), (owner, *args), options)
 
     def with_values(self, function: Any, args: Any, options: Any) -> Any:
         """What a call gives for values that were asked of tensors, among others."""
         owner = getattr(function, "__self__", None)
         made_here = type(owner) in MUTABLE and id(owner) not in self.outer
         kept = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
+        if function is isinstance and isinstance(args[0], Asked):
+            return self.recording.derived(function, args, options)
         kept = kept or function is isinstance or is_named(function)
         if kept or (made_here and function.__name__ in ADDING):
             return self.run(function, *args, **options)
-        simple = is_simple((args, options))
+        simple, name = is_simple((args, options)), name_of(function)
+        if (
+            name in ("as_tensor", "from_numpy", "tensor")
+            and is_ours(function)
+            and isinstance(args[0], np.ndarray)
+            and len(args) + len(options) == 1
+        ):
+            made = self.of_array(args[0])
+            return made.clone() if name == "tensor" else made
         if simple and isinstance(owner, LRScheduler):
             return self.of_optimizer(function, owner, args, options)
         if simple and (
@@ -525,15 +578,22 @@ class Watch:
 
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
+        if function is warnings.warn or (self.stopped and is_told(function)):
+            function = self.placed(function)
         if self.stopped:
             return self.run(function, *self.plain(args), **self.plain(options))
-        if is_told(function) and is_simple((args, options)):
-            return self.recording.again(function, args, options)
+        owner = getattr(function, "__self__", MISSING)
+        if isinstance(owner, Asked):
+            return self.of_value(owner, function.__name__, args, options)
+        effect = "do" if is_told(function) else way_of(function, args, options)
+        if effect and self.is_given(function, args, options):
+            return self.effect(function, args, options, effect == "do")
+        if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
+            return self.recording.derived(function, args, options)
         kind = type(function)
         if kind is partial:
             options = {**function.keywords, **options}
             return self.call(function.func, *function.args, *args, **options)
-        owner = getattr(function, "__self__", MISSING)
         if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
             args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
         is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
@@ -592,6 +652,41 @@ class Watch:
         self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
         return self.run(function, *args, **options)
 
+    def is_given(self, function: Any, args: Any, options: Any) -> bool:
+        """Whether a replay has what a function is given that it calls at its place."""
+        if is_told(function):
+            to = options.get("file")
+            options = {key: v for key, v in options.items() if key != "file" or not is_file(to)}
+            return is_simple((args, options), Tensor)
+        return is_simple((args, options))
+
+    def effect(self, function: Any, args: Any, options: Any, lasting: bool) -> Any:
+        """What a function gives that a replay calls at its place, as from this line."""
+        if self.tries and lasting:
+            self.stop(f"{name_of(function)} is called within a try")
+        frames = self.frames()
+        if options.get("stacklevel", 1) > len(frames):
+            self.stop(f"{name_of(function)} asks for the caller of the step")
+        run = None if is_told(function) else self.run
+        return self.recording.derived(self.placed(function), args, options, lasting, run)
+
+    def placed(self, function: Any) -> Any:
+        """A function that is called as from the lines of the program that run."""
+        for frame in self.frames():
+            as_from = at(frame, name_of(function))
+            self.known[id(as_from.__code__)] = as_from.__code__
+            function = partial(as_from, function)
+            function.__name__ = as_from.__name__
+        return function
+
+    def frames(self) -> list[Any]:
+        """The frames of rewritten code, the innermost first."""
+        frame, found = sys._getframe(1), []
+        while frame is not None:
+            found += [frame] * (frame.f_code in self.codes)
+            frame = frame.f_back  # type: ignore[assignment]
+        return found
+
     def custom(self, function: type[Function]) -> Any:
         """A class of the user's for `autograd.Function`, whose methods are rewritten."""
         if function in self.remade:
@@ -637,7 +732,7 @@ class Watch:
                 for v in args
             ]
         if function in (float, int, complex) and len(args) == 1 and is_number(args[0]):
-            number = self.recording.number(args[0])
+            number = self.recording.of_tensor(np.ndarray.item, args[0])
             return self.recording.derived(function, (number,), options)
         if function is str:
             for value in args[:1]:
@@ -724,7 +819,11 @@ class Watch:
             return self.run(function, *args, **options)
         name = getattr(function, "__name__", "")
         if name == "item" and is_number(owner):
-            return self.recording.number(owner)
+            return self.recording.of_tensor(np.ndarray.item, owner)
+        if name in LISTS:
+            if isinstance(owner, Tensor) and is_asked(owner, name, options):
+                return self.recording.of_tensor(LISTS[name], owner)
+            self.stop(f"{name}() of a tensor is called")
         ways = getattr(type(owner), "_in_compiled_steps", {})
         way = ways.get(name)
         if way == "rewritten":
@@ -785,7 +884,9 @@ class Watch:
             self.without_hooks(each)
         found = self.recording.again(function, args, options, lasting)
         self.reads.clear()
-        if found is not None and not isinstance(found, Tensor):
+        if type(found) is list and is_simple(found) and not self.stopped:  # learning rates
+            found = asked(found, len(self.recording.steps) - 1, self.recording)
+        elif found is not None and not isinstance(found, Tensor):
             self.stop(f"{name} gives a {type(found).__name__}")
         changed = [each for each in stepping if not is_ours(type(each))]  # by code of the user's
         if isinstance(owner, LRScheduler):
@@ -891,17 +992,36 @@ def is_number(value: Any) -> bool:
     return array is not None and array.size == 1 and array.dtype.kind in "iufc"
 
 
-def is_simple(value: Any) -> bool:
-    """Whether something is of numbers and texts alone."""
+def is_asked(tensor: Tensor, name: str, options: Any) -> bool:
+    """Whether a replay can give the elements of a tensor as a list or an array."""
+    traced: Any = tensor._array
+    kinds = "iufc" if name == "tolist" else "biufc"
+    hidden = tensor._node is not None and modes.state.records and not options.get("force")
+    known = isinstance(traced, TracedArray) and traced.array.dtype.kind in kinds
+    return known and not (hidden and name == "numpy")
+
+
+def is_simple(value: Any, beside: Any = (), depth: int = 9) -> bool:
+    """Whether something is of numbers, texts and arrays that were asked for; or `beside` them."""
     if type(value) in (list, tuple, dict):
-        return all(map(is_simple, value.values() if type(value) is dict else value))
-    return isinstance(value, (int, float, complex, str, type(None)))
+        parts = value.values() if type(value) is dict else value
+        return depth > 0 and all(is_simple(part, beside, depth - 1) for part in parts)
+    known = isinstance(value, np.ndarray) and isinstance(value, Asked)
+    return known or isinstance(value, SIMPLE) or isinstance(value, beside)  # noqa: SIM101
 
 
-def is_told(function: Any) -> bool:
-    """Whether a function prints or logs what it is given."""
-    owner = getattr(function, "__self__", None)
-    return function is print or (isinstance(owner, logging.Logger) and function.__name__ in LEVELS)
+def is_read(value: Any) -> bool:
+    """Whether something is of that, and of tensors whose text or value is asked for."""
+    return holds(value, Tensor) and is_simple(value, Tensor)
+
+
+def at(frame: Any, name: str) -> Any:
+    """A function that calls one as from the line of a frame: logs and warnings name it."""
+    code = AS_FROM.__code__.replace(
+        co_filename=frame.f_code.co_filename, co_name=frame.f_code.co_name,
+        co_firstlineno=frame.f_lineno,
+    )  # fmt: skip
+    return types.FunctionType(code, frame.f_globals, name)
 
 
 def is_one(value: Any, of: tuple[Any, ...]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 import retrograd as rg
 import retrograd.autograd.forward_ad as fw
+from retrograd import modes
 
 PLACES = [[0, 1, 1, 3], [2, 0, 2, 1]]
 
@@ -530,7 +531,8 @@ def test_a_hook_that_changes_the_layout_raises(call, hook):
     assert x.grad is None
 
 
-def test_create_graph_keeps_the_entries_of_a_sparse_gradient():
+def test_create_graph_keeps_the_entries_of_a_sparse_gradient(monkeypatch):
+    monkeypatch.setattr(modes, "warned", set())
     x = drawn(5, 2)
     with pytest.warns(UserWarning, match="reference cycle"):
         looked_up(x).backward(create_graph=True)
