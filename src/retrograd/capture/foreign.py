@@ -30,7 +30,6 @@ FILES = io.IOBase
 LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 CLOCKS = "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time strftime"
 COMPUTE: Any = [json.dumps, *[getattr(time, name) for name in CLOCKS.split()]]
-DO: Any = [time.sleep]
 RANDOM = {"betavariate", "expovariate", "gauss", "getrandbits", "normalvariate",
           "randint", "random", "randrange", "seed", "triangular", "uniform"}  # fmt: skip
 METHODS: Any = {  # of objects of these very classes; what they do
@@ -74,8 +73,11 @@ def way_of(function: Any, args: Any = (), options: Any = types.MappingProxyType(
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     if any(function is each for each in COMPUTE):
         return "compute"
-    if any(function is each for each in DO) or name in METHODS.get(type(owner), ()):
-        return "do" if is_plain(owner) else ""
+    if function is time.sleep:
+        return "do"
+    if name in METHODS.get(type(owner), ()):
+        own = getattr(function, "__func__", None) in (None, getattr(type(owner), name))
+        return "do" if own and is_plain(owner) else ""
     if isinstance(owner, FILES) and name in OF_FILES:
         return "do" if isinstance(function, types.BuiltinMethodType) and is_file(owner) else ""
     known = type(function) in KINDS or (
@@ -90,10 +92,8 @@ def is_plain(owner: Any) -> bool:
     """Whether an object writes to plain files, if at all."""
     if isinstance(owner, csv.DictWriter):
         owner = owner.writer
-    if csv.writer is type(owner) or type(owner).__module__ == "_csv":
-        held = [getattr(v, "__self__", None) for v in gc.get_referents(owner)]
-        return any(map(is_file, held))
-    return True
+    held = [getattr(v, "__self__", None) for v in gc.get_referents(owner)]
+    return type(owner).__module__ != "_csv" or any(map(is_file, held))
 
 
 def is_reading(function: Any, args: Any, options: Any) -> bool:

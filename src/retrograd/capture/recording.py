@@ -371,13 +371,10 @@ class Recording(Watcher):
         if kind not in ASKED:
             self.stop(f"a value of a tensor becomes a {kind.__name__}")
             return found
-        powers = any(function is each for each in POWERS) and type(args[-1]) is not int
-        if powers and kind is not complex:  # a negative number may have a complex one
-            if self.lasting:
-                self.stop("a power of a value follows what cannot be undone")
-            self.steps.append(Effect(check_real, (Result(len(self.steps) - 1),), {}, ()))
-            return asked(found, len(self.steps) - 2, self)
-        return asked(found, len(self.steps) - 1, self)
+        made = asked(found, len(self.steps) - 1, self)
+        if any(function is each for each in POWERS) and type(args[-1]) is not int:
+            self.derived(isinstance, (made, complex), {})  # which that of another number may be
+        return made
 
     def append(self, owner: Any, value: Any) -> None:
         """Append a value, which is plain in the end; a replay appends one like it."""
@@ -571,7 +568,7 @@ class Recording(Watcher):
         start = perf_counter_ns()
         given = unasked(args), unasked(options)
         try:
-            found = (run or call)(function, *given[0], **given[1])
+            found = (partial(run, function) if run else function)(*given[0], **given[1])
         finally:
             spent = perf_counter_ns() - start
             modes.restore(before)
@@ -635,14 +632,9 @@ class Recording(Watcher):
     def alike(self, tensor: Tensor) -> Any:
         """What a replay makes for a computed tensor that is read, with a node of the same kind."""
         array, node = tensor._array, tensor._node
-        if not (
-            array.__class__ is TracedArray
-            and tensor.__class__ is Tensor
-            and tensor._tangents is None
-            and not (
-                tensor._inference or modes.state.nested or (node is not None and node.op.stale)
-            )
-        ):
+        more = tensor._tangents or tensor._inference or modes.state.nested
+        plain = array.__class__ is TracedArray and tensor.__class__ is Tensor and not more
+        if not plain or (node is not None and node.op.stale):
             self.stop("a tensor that is more than plain data is printed")
             return tensor
         if node is not None:
@@ -651,17 +643,6 @@ class Recording(Watcher):
             node.__class__ = Node if leaf else type(name, (Node,), {"__slots__": ()})
         self.steps.append(Effect(shown, (Slot(array.slot), node), {}, ()))
         return Result(len(self.steps) - 1)
-
-
-def check_real(value: Any) -> None:
-    """Raise Bail for a complex number."""
-    if isinstance(value, complex):
-        raise Bail
-
-
-def call(function: Any, /, *args: Any, **options: Any) -> Any:
-    """What a function gives."""
-    return function(*args, **options)
 
 
 def shown(array: Any, node: Any) -> Tensor:

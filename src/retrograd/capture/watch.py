@@ -583,13 +583,9 @@ class Watch:
         if self.stopped:
             return self.run(function, *self.plain(args), **self.plain(options))
         owner = getattr(function, "__self__", MISSING)
-        if isinstance(owner, Asked):
-            return self.of_value(owner, function.__name__, args, options)
-        effect = "do" if is_told(function) else way_of(function, args, options)
-        if effect and self.is_given(function, args, options):
-            return self.effect(function, args, options, effect == "do")
-        if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
-            return self.recording.derived(function, args, options)
+        found = self.at_its_place(function, owner, args, options)
+        if found is not MISSING:
+            return found
         kind = type(function)
         if kind is partial:
             options = {**function.keywords, **options}
@@ -652,13 +648,18 @@ class Watch:
         self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
         return self.run(function, *args, **options)
 
-    def is_given(self, function: Any, args: Any, options: Any) -> bool:
-        """Whether a replay has what a function is given that it calls at its place."""
-        if is_told(function):
-            to = options.get("file")
-            options = {key: v for key, v in options.items() if key != "file" or not is_file(to)}
-            return is_simple((args, options), Tensor)
-        return is_simple((args, options))
+    def at_its_place(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
+        """What a function gives that asks values or is given them; MISSING for any other."""
+        if isinstance(owner, Asked):
+            return self.of_value(owner, function.__name__, args, options)
+        told = is_told(function)
+        effect = "do" if told else way_of(function, args, options)
+        given = args, {key: v for key, v in options.items() if key != "file" or not is_file(v)}
+        if effect and is_simple(given, Tensor if told else ()):
+            return self.effect(function, args, options, effect == "do")
+        if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
+            return self.recording.derived(function, args, options)
+        return MISSING
 
     def effect(self, function: Any, args: Any, options: Any, lasting: bool) -> Any:
         """What a function gives that a replay calls at its place, as from this line."""
