@@ -497,3 +497,45 @@ def test_an_array_on_the_memory_of_a_tensor():
         assert y[0].item() == 50.0
     assert all(np.shares_memory(a, w.numpy()) for a in kept[::2])
     assert math.isclose(w[0].item(), 6.0)
+
+
+def late_branches(x):
+    print("once")  # noqa: T201
+    if 1 / (x[0].item() - 3) > 0.4 or any(v > 4 for v in x.tolist()):
+        print("large")  # noqa: T201
+        return x * 2
+    return x if isinstance(max(1, x[0].item()), int) else x * 3
+
+
+def test_branches_after_an_effect_are_known_before():
+    compiled = rg.compile(late_branches, fullgraph=True)
+    assert history(compiled, calls=6) == history(late_branches, calls=6)
+    assert len(compiled.compiled.variants) == 4
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda w: w[0].item(),
+        lambda w: float(str(w[0])[7:9]),
+        lambda w: w.numpy()[0],
+        lambda w: random.random() * 4,
+        lambda w: (w * 2).sum().item() / 6,
+        lambda w: rg.rand(()).item() * 4,
+    ],
+)
+def test_branches_on_what_an_effect_has_changed_run_as_they_are(value):
+    def made():
+        w = rg.ones(3, dtype=rg.float64)
+
+        def step(x):
+            print("once", w)  # noqa: T201
+            w.add_(x)
+            return x * 2 if value(w) > 3 else x
+
+        return step, lambda: w
+
+    (eager, left), (step, found) = made(), made()
+    compiled = rg.compile(step)
+    assert history(compiled, found) == history(eager, left)
+    assert not compiled.compiled.variants

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from .traced import METHODS as READING
+
 __all__ = ["ARRAYS", "FILES", "METHODS", "is_file", "is_told", "way_of"]
 
 FILES = io.IOBase
@@ -41,12 +43,7 @@ METHODS: Any = {  # of objects of these very classes; what they do
     np.random.Generator: {"integers", "normal", "random", "standard_normal", "uniform"},
 }  # fmt: skip
 OF_FILES = {"flush", "getvalue", "tell", "write", "writelines"}
-ARRAYS = {  # methods that only read
-    *("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "copy", "cumprod"),
-    *("cumsum", "diagonal", "dot", "flatten", "item", "max", "mean", "min", "nonzero", "prod"),
-    *("ravel", "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes"),
-    *("take", "tobytes", "tolist", "trace", "transpose", "var"),
-}
+ARRAYS = {*READING, "item", "tobytes", "tolist"}  # methods that only read
 NUMPY: Any = (np, np.linalg, np.fft)
 WRITING = {"copyto", "fill_diagonal", "nan_to_num", "place", "put", "put_along_axis", "putmask",
            "save", "savetxt", "savez", "savez_compressed", "setbufsize"}  # fmt: skip
@@ -64,7 +61,10 @@ def is_file(value: Any) -> bool:
     while isinstance(value, FILES):
         if type(value) in (io.FileIO, io.BytesIO, io.StringIO):
             return True
-        value = getattr(value, "buffer", None) or getattr(value, "raw", None)
+        try:
+            value = getattr(value, "buffer", None) or getattr(value, "raw", None)
+        except ValueError:  # it is detached
+            return False
     return False
 
 

@@ -406,9 +406,13 @@ class Writer:
         roots = {*recording.root_slots, *recording.constants}
         begin = min(recording.lasting, default=len(self.forward))
         ahead = dict.fromkeys(self.forward[:begin])  # branches keep their order
-        for late in [s for s in self.forward if isinstance(s, Truth) and s.late]:
+        for late in filter(is_branch, self.forward[begin:]):
             waiting, first = [late], {late}
             for step in waiting:  # which grows
+                values = places_in([*vars(step).values()], Result)
+                asked = {recording.steps[value.step] for value in values} - first
+                first |= asked
+                waiting += asked
                 written = [array for n, array in recording.writes if n < places[step]]
                 for slot in step.reads:
                     array = recording.arrays[slot]

@@ -22,6 +22,7 @@ import weakref
 from functools import partial
 from threading import get_ident
 from time import perf_counter_ns
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,9 +41,9 @@ from ..kernels.allocation import StandIn
 from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
-from .asked import ASKED, Asked, Bail, asked, turn, unasked
+from .asked import ASKED, Asked, Bail, asked, holds, turn, unasked
 from .foreign import is_file
-from .steps import Call, Effect, Result, Root, Slot, Step, Truth
+from .steps import Call, Effect, Result, Root, Slot, Step, Truth, places_in
 from .traced import TracedArray, held
 
 __all__ = ["Ahead", "Recording"]
@@ -140,6 +141,7 @@ class Recording(Watcher):
         self.overwritten: set[int] = set()  # slots of roots
         self.lasting: set[int] = set()  # the steps that must not be done twice
         self.writes: list[tuple[int, Any]] = []  # which step writes, and what
+        self.early: set[int] = set()  # steps that give the same where all of their kind come first
         self.kept: list[Any] = []  # lists and dictionaries that users hold
         self.shown: list[tuple[int, Any]] = []  # memory that users see from a step on
         self.views: set[Step] = set()  # those that read nothing, but give views
@@ -336,7 +338,7 @@ class Recording(Watcher):
         value = bool(array.array)
         known = array.slot in self.constants
         if not known and self.stopped is None and get_ident() == self.thread:
-            self.steps.append(Truth(Slot(array.slot), value, bool(self.lasting)))
+            self.steps.append(Truth(Slot(array.slot), value))
         return value
 
     def value(self, array: TracedArray, name: str) -> Any:
@@ -357,6 +359,8 @@ class Recording(Watcher):
         self.steps.append(Effect(function, (Slot(array.slot),), {}, ()))
         if function is np.ndarray.view:
             self.shown.append((len(self.steps), array.array))
+        else:
+            self.early.add(len(self.steps) - 1)
         return asked(found, len(self.steps) - 1, self)
 
     def derived(self, function: Any, args: Any, options: Any, lasting: bool = False,
@@ -366,12 +370,18 @@ class Recording(Watcher):
         kind = type(found)
         if self.stopped is not None or found is None:
             return found
+        step, number = self.steps[-1], len(self.steps) - 1
+        values = [value.step for value in places_in([step.args, step.options], Result)]
+        pure = isinstance(getattr(function, "__self__", ""), (str, ModuleType))
+        known = self.early.issuperset(values) and not holds((args, options), Tensor)
+        if pure and known and function.__class__ is not partial:
+            self.early.add(number)
         if kind is bool or kind is np.bool_:
-            return kind(self.agreed(Result(len(self.steps) - 1), bool(found)))
+            return kind(self.agreed(Result(number), bool(found)))
         if kind not in ASKED:
             self.stop(f"a value of a tensor becomes a {kind.__name__}")
             return found
-        made = asked(found, len(self.steps) - 1, self)
+        made = asked(found, number, self)
         if any(function is each for each in POWERS) and type(args[-1]) is not int:
             self.derived(isinstance, (made, complex), {})  # which that of another number may be
         return made
@@ -387,7 +397,7 @@ class Recording(Watcher):
 
     def agreed(self, value: Any, truth: bool) -> bool:
         """The truth of a value, which a replay has to find again."""
-        if self.lasting:
+        if self.lasting and value.step not in self.early:
             self.stop("a branch on a value follows what cannot be undone")
         if self.stopped is None:
             self.steps.append(Effect(turn, (value, truth), {}, ()))

@@ -50,7 +50,6 @@ class Truth(Step):
 
     slot: Slot
     value: bool
-    late: bool  # whether something was done before that must not be done twice
 
 
 @dataclass(eq=False)
@@ -87,11 +86,11 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def places_in(value: Any) -> Iterator[int]:
-    """The slots in a tree of arguments."""
+def places_in(value: Any, wanted: Any = Slot) -> Iterator[Any]:
+    """The slots in a tree of arguments, or what else is `wanted`."""
     kind = value.__class__
-    if kind is Slot:
+    if kind is wanted:
         yield value
     elif kind is dict or kind is list or kind is tuple:
         for part in value.values() if kind is dict else value:
-            yield from places_in(part)
+            yield from places_in(part, wanted)
