@@ -18,6 +18,7 @@ from .. import dtypes
 from ..engine.naming import integer_in
 from ..engine.tensor import Tensor
 from ..errors import wrong_type
+from ..ops.core.arguments import number_in
 from ..ops.creation.from_data import check_device, check_dtype, finish
 from ..ops.fft import window_functions
 
@@ -69,7 +70,9 @@ def window(checked_as: str = "") -> Callable[[Callable[..., Any]], Callable[...,
             **shape: Any,
         ) -> Tensor:
             count, target = _checked(checked_as or values.__name__, M, dtype, device)
-            return finish(values(count, sym, **shape).astype(target), requires_grad)
+            name = values.__name__
+            numbers = {key: number_in(value, name, key) for key, value in shape.items()}
+            return finish(values(count, sym, **numbers).astype(target), requires_grad)
 
         first, *rest, _ = inspect.signature(call).parameters.values()
         shape = list(inspect.signature(values).parameters.values())[2:]

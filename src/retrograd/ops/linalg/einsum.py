@@ -156,7 +156,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
     """The `dims` of `tensordot` as two lists of dimensions."""
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = dims.item() if dims._array.size == 1 else dims.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

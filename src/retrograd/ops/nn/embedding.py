@@ -105,13 +105,18 @@ declare(
 )
 
 
-def _check_indices(indices: Any, name: str, rows: int) -> None:
-    if indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
+def _check_integers(dtype: np.dtype[Any], name: str, argument: str = "indices") -> None:
+    if dtype.kind != "i" or dtype.itemsize < 4:
+        found = dtypes.type_name(dtype)
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {dtypes.type_name(indices.dtype)} instead (while checking "
-            f"arguments for {name}). Convert: indices.long()"
+            f"Expected tensor for argument #1 '{argument}' to have one of the following scalar "
+            f"types: Long, Int; but got {found} instead (while checking arguments for {name}). "
+            f"Convert: {argument}.long()"
         )
+
+
+def _check_indices(indices: Any, name: str, rows: int) -> None:
+    _check_integers(indices.dtype, name)
     indices = concrete(indices)
     if not (is_seen(indices) and indices.size):
         return
@@ -289,6 +294,7 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets._array.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
+    _check_integers(dtypes.common(input._array, offsets._array), "embedding_bag", "offsets")
     starts = array_seen(offsets)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
