@@ -743,7 +743,7 @@ class Emission:
 def lanes_of(loops: Any, parts: Any, strides: Any) -> int:
     """How many elements loops over parts of memory compute side by side, 0: NOTE [Lanes]."""
     dtypes = [p.dtype for p in parts] + [d for x in loops for d in (x.out.dtype, *x.dtypes)]
-    *_, last = (0, *parts[0].shape)
+    last = parts[0].shape[-1] if parts[0].shape else 0
     outs = {x.out for x in loops}
     if (
         not isinstance(last, int)
@@ -756,7 +756,7 @@ def lanes_of(loops: Any, parts: Any, strides: Any) -> int:
         )
     ):
         return 0
-    return VECTOR // max(dtype.itemsize for dtype in dtypes)
+    return VECTOR // max(int(dtype.itemsize) for dtype in dtypes)
 
 
 def computed(loop: Loop, values: list[Any]) -> Any:
