@@ -16,6 +16,7 @@ NOTE [Rounding]
 
 from __future__ import annotations
 
+import struct
 import threading
 from contextlib import contextmanager
 from functools import lru_cache
@@ -203,7 +204,7 @@ class Splat(ir.Constant):  # type: ignore[misc]
 @lru_cache(1 << 12)
 def literal(held: bytes, dtype: np.dtype[Any], lanes: int) -> Any:
     """LLVM's constant for the number that some bytes are, or for a vector of it."""
-    constant = ir.Constant(ir_type(dtype), np.frombuffer(held, dtype)[0].item())
+    constant = ir.Constant(ir_type(dtype), *struct.unpack(dtype.char, held))
     return Splat(ir_type(dtype, lanes), constant) if lanes else constant
 
 
