@@ -50,6 +50,7 @@ from .torch.layouts.sparse.compressed import _validate_sparse_compressed_tensor_
 from .torch.layouts.sparse.factories import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
 from .torch.library.tags import Tag as Tag
 from .torch.names.checks import _assert_async as _assert_async, _check as _check, _check_index as _check_index, _check_is_size as _check_is_size, _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all, _check_tensor_all_with as _check_tensor_all_with, _check_type as _check_type, _check_value as _check_value, _check_with as _check_with, _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
+from .torch.names.fake_quantize import _fake_quantize_learnable_per_channel_affine as _fake_quantize_learnable_per_channel_affine, _fake_quantize_learnable_per_tensor_affine as _fake_quantize_learnable_per_tensor_affine
 from .torch.types import SymBool as SymBool, SymFloat as SymFloat, SymInt as SymInt
 from .torch.utils.dlpack import to_dlpack as to_dlpack
 bfloat16: _dtype

@@ -72,6 +72,9 @@ HOMES = {
         "_check_tensor_all _check_tensor_all_with _check_type _check_value _check_with "
         "_has_compatible_shallow_copy_type"
     ),
+    "names.fake_quantize": (
+        "_fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine"
+    ),
     "nn.grad": "nn.functional.grad",
     "nn.modules.batchnorm": "nn.SyncBatchNorm nn.modules.SyncBatchNorm",
     "nn.modules.container": "nn.Container nn.modules.Container",

@@ -91,3 +91,34 @@ def test_a_scale_with_a_history_is_refused_where_its_derivative_would_be_lost():
     with pytest.raises(TypeError, match=match):
         rg.func.jvp(of_scale, (scale.detach(),), (rg.tensor(1.0),))
     of_scale(scale.detach())  # a constant is a number
+
+
+def test_learnable_scales_and_zero_points_have_pytorchs_derivatives():
+    x = rg.tensor([[-3.0, -0.44, 0.13], [0.26, 0.91, 5.0]], requires_grad=True)
+    scale, zero = rg.tensor([0.1], requires_grad=True), rg.tensor([1.6], requires_grad=True)
+    y = rg._fake_quantize_learnable_per_tensor_affine(x, scale, zero, -8, 7, 0.5)
+    rg.testing.assert_close(y, rg.tensor([[-10, -4, 1], [3, 5, 5]]) * 0.1)
+    assert type(y.grad_fn).__name__ == "FakeQuantizeLearnablePerTensorAffineBackward0"
+    y.backward(rg.arange(1.0, 7.0).view(2, 3))
+    rg.testing.assert_close(x.grad, rg.tensor([[0.0, 2.0, 3.0], [4.0, 0.0, 0.0]]))
+    rg.testing.assert_close(scale.grad, rg.tensor([23.25]))
+    rg.testing.assert_close(zero.grad, rg.tensor([-0.6]))
+
+
+def test_learnable_scales_along_an_axis():
+    x = rg.tensor([[-3.0, -0.44, 0.13], [0.26, 0.91, 5.0]], requires_grad=True)
+    scale = rg.tensor([0.1, 0.3], requires_grad=True)
+    zero = rg.tensor([1.2, -40.0], requires_grad=True)  # the second is bounded to -8
+    y = rg._fake_quantize_learnable_per_channel_affine(x, scale, zero, 0, -8, 7, 0.25)
+    rg.testing.assert_close(y, rg.tensor([[-0.9, -0.4, 0.1], [0.3, 0.9, 4.5]]))
+    y.backward(rg.arange(1.0, 7.0).view(2, 3))
+    rg.testing.assert_close(x.grad, rg.tensor([[0.0, 2.0, 3.0], [4.0, 5.0, 0.0]]))
+    rg.testing.assert_close(scale.grad, rg.tensor([-2.275, 22.591667]))
+    rg.testing.assert_close(zero.grad, rg.tensor([-0.025, -0.45]))
+
+
+def test_learnable_scales_keep_the_dtype_of_half_precision():
+    x, scale = rg.ones(2, dtype=rg.float16), rg.tensor([0.25], requires_grad=True)
+    y = rg._fake_quantize_learnable_per_tensor_affine(x, scale, rg.zeros(1), -8, 7)
+    assert y.dtype == rg.float16
+    assert y.tolist() == [1.0, 1.0]
