@@ -75,6 +75,8 @@ def test_the_node_has_pytorchs_name():
     x = rg.ones(2, requires_grad=True)
     name = type(per_tensor(x, 0.1, 0, -8, 7).grad_fn).__name__
     assert name == "FakeQuantizePerTensorAffineCachemaskBackward0"
+    name = type(per_tensor(x, rg.tensor(0.1), rg.tensor(0), -8, 7).grad_fn).__name__
+    assert name == "FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0"
 
 
 def test_a_scale_with_a_history_is_refused_where_its_derivative_would_be_lost():

@@ -28,7 +28,7 @@ __all__ = [
 # Dtypes by name: bfloat16 is loaded when it is asked for.
 HALVES = ("float16", "bfloat16")
 SCALES = ("float32", "bfloat16")
-NODE = "FakeQuantizePer{}AffineCachemaskBackward0"
+NODE = "FakeQuantizePer{}AffineCachemask{}Backward0"
 ZEROS = ("int32", "float32", "float16")
 
 
@@ -49,13 +49,14 @@ def fake_quantize_per_tensor_affine(
     (tensor([-0.8000,  0.3000,  0.5000],
            grad_fn=<FakeQuantizePerTensorAffineCachemaskBackward0>), (tensor([0., 1., 1.]),))
     """
+    given = "TensorQparams" if isinstance(scale, Tensor) else ""
     scale = tensor(
         number_in(scale, "fake_quantize_per_tensor_affine", "scale"), dtype=dtypes.float32
     )
     zero = tensor(zero_point.item() if isinstance(zero_point, Tensor) else index(zero_point))
     found = quantized(input, scale, zero, quant_min, quant_max)
     made = straight_through(input, found, scale, zero, dtypes.float32, quant_min, quant_max)
-    return name_node(made, NODE.format("Tensor"))
+    return name_node(made, NODE.format("Tensor", given))
 
 
 @public()
@@ -81,7 +82,7 @@ def fake_quantize_per_channel_affine(
     scale, zero = along(input, scale.detach(), zero_point.detach(), axis)
     found = quantized(input, scale, zero, quant_min, quant_max)
     made = straight_through(input, found, scale, zero, found.dtype, quant_min, quant_max)
-    return name_node(made, NODE.format("Channel"))
+    return name_node(made, NODE.format("Channel", ""))
 
 
 @public()
