@@ -338,7 +338,7 @@ class Training:
         self.warn(loss)
         self.optimizer.step()
         self.schedule.step()
-        self.logger.error("%s", self.schedule.get_last_lr())
+        self.logger.error("%s", self.schedule.get_last_lr()[0])
         self.latest.append(str(self.model.weight))
         FILE.write(str(loss))
         return loss.item()

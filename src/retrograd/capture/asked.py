@@ -100,6 +100,7 @@ def asked(value: Any, step: int, recording: Any, place: tuple[int, ...] = ()) ->
     made = value.view(kind) if isinstance(value, np.ndarray) else kind(value)
     made.step, made.recording, made.place = step, recording, place
     made.plain = value
+    recording.values.append(made)
     return made
 
 
@@ -121,7 +122,9 @@ def unasked(value: Any, in_place: bool = False, known: Any = None) -> Any:
     if kind is list:
         made[:] = [unasked(v, in_place, known) for v in value]
     else:
-        made.update({key: unasked(v, in_place, known) for key, v in value.items()})
+        plain = {unasked(key): unasked(v, in_place, known) for key, v in value.items()}
+        made.clear()
+        made.update(plain)
     return made
 
 
@@ -142,5 +145,5 @@ def holds(tree: Any, kinds: Any) -> bool:
             seen.add(id(each))
             if isinstance(each, slice):
                 each = each.start, each.stop, each.step  # noqa: PLW2901
-            waiting += each.values() if isinstance(each, dict) else each
+            waiting += [*each, *each.values()] if isinstance(each, dict) else each
     return False

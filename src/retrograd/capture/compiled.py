@@ -215,8 +215,10 @@ class Compiled:
             result = watch.told.call(self.function, *args, **kwargs)
             guards.open = guards.late
             pasts = past_of(recording, result)
-        except BaseException:
+        except BaseException as error:
             recording.stop("an exception ends the call")
+            error.args = unasked(error.args)
+            recording.release()
             raise
         finally:
             sys.setprofile(None)
@@ -234,7 +236,10 @@ class Compiled:
             self.others = self.others and [v for v in self.others if v not in fits]
             if self.backend:
                 return self.variants[-1].replay(args, kwargs)
-        return unasked(result, in_place=True)
+        called = None
+        result = unasked(result, in_place=True)
+        recording.release()
+        return result
 
     def replayed(
         self, recording: Recording, result: Any, pasts: list[Past], args: Any, kwargs: Any
@@ -256,8 +261,9 @@ class Compiled:
         """Keep the replay of a recording, or note why there is none; whether there is one."""
         guards = watch.guards
         recording.check_roots()
-        if any(id(part) in watch.outer for part in changeable(result)):
-            recording.stop("a list or dictionary from outside is returned")
+        parts = [*map(id, changeable(result))]
+        if len({*parts}) < len(parts) or not watch.outer.keys().isdisjoint(parts):
+            recording.stop("a list or dictionary from outside is returned, or one twice")
         reason = recording.stopped
         if reason is None and not apart(recording.roots):
             reason = "tensors from outside share memory"

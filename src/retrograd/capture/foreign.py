@@ -24,11 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from .asked import holds
 from .traced import METHODS as READING
 
-__all__ = ["ARRAYS", "FILES", "METHODS", "is_file", "is_told", "way_of"]
+__all__ = ["ARRAYS", "FILES", "LOGGERS", "METHODS", "is_file", "is_told", "way_of"]
 
 FILES = io.IOBase
+LOGGERS = {logging.Logger, logging.RootLogger}
 LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 CLOCKS = "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time strftime"
 COMPUTE: Any = [json.dumps, *[getattr(time, name) for name in CLOCKS.split()]]
@@ -51,7 +53,7 @@ KINDS = (np.ufunc, type(np.mean), types.BuiltinFunctionType)
 
 
 def is_told(function: Any) -> bool:
-    """Whether a function prints or logs what it is given."""
+    """Whether a function prints or logs what it is given; a replay calls those in LOGGERS."""
     owner = getattr(function, "__self__", None)
     return function is print or (isinstance(owner, logging.Logger) and function.__name__ in LEVELS)
 
@@ -77,7 +79,9 @@ def way_of(function: Any, args: Any = (), options: Any = types.MappingProxyType(
         return "do"
     if name in METHODS.get(type(owner), ()):
         own = getattr(function, "__func__", None) in (None, getattr(type(owner), name))
-        return "do" if own and is_plain(owner) else ""
+        draws = type(owner).__module__.startswith("numpy")
+        filled = draws and holds((args, options), np.ndarray)  # maybe: `out`
+        return "do" if own and is_plain(owner) and not filled else ""
     if isinstance(owner, FILES) and name in OF_FILES:
         return "do" if isinstance(function, types.BuiltinMethodType) and is_file(owner) else ""
     known = type(function) in KINDS or (

@@ -576,10 +576,11 @@ class Writer:
             return f"r{value.number}"
         if kind is Result:
             return f"t{value.step}{''.join([f'[{i}]' for i in value.place])}"
-        if kind in (list, tuple) and holds(value, PLACES):
+        fresh = holds(value, (*PLACES, list, dict))  # what may be kept is another one each time
+        if kind in (list, tuple) and fresh:
             inside = "".join([self.value(v) + ", " for v in value])
             return f"[{inside}]" if kind is list else f"({inside})"
-        if kind is dict and holds(value, PLACES):
+        if kind is dict and fresh:
             return (
                 "{"
                 + ", ".join([f"{self.name(k)}: {self.value(v)}" for k, v in value.items()])

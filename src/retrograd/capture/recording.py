@@ -22,7 +22,7 @@ import weakref
 from functools import partial
 from threading import get_ident
 from time import perf_counter_ns
-from types import ModuleType
+from types import CellType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +142,7 @@ class Recording(Watcher):
         self.lasting: set[int] = set()  # the steps that must not be done twice
         self.writes: list[tuple[int, Any]] = []  # which step writes, and what
         self.early: set[int] = set()  # steps that give the same where all of their kind come first
+        self.values: list[Asked] = []  # all that were asked for
         self.kept: list[Any] = []  # lists and dictionaries that users hold
         self.shown: list[tuple[int, Any]] = []  # memory that users see from a step on
         self.views: set[Step] = set()  # those that read nothing, but give views
@@ -184,6 +185,24 @@ class Recording(Watcher):
         for holder in gc.get_referrers(*left) if left else ():  # which is slow
             if isinstance(holder, Tensor):
                 holder._array = held(holder._array)
+
+    def release(self) -> None:
+        """Put Python's own values in the place of those that were asked for, and that users hold.
+
+        A tuple or a running function that holds one cannot be changed.
+        """
+        counts = map(sys.getrefcount, self.values)  # 2: nobody else holds it
+        left = [v for v, count in zip(self.values, counts, strict=True) if count > 2]
+        for holder in gc.get_referrers(*left) if left else ():  # which is slow
+            if type(holder) is CellType:
+                holder.cell_contents = unasked(holder.cell_contents)
+            elif type(holder) is set:
+                plain = {unasked(v) for v in holder}
+                holder.clear()
+                holder |= plain
+            elif type(holder) in (list, dict) and holder is not left and holder is not self.values:
+                unasked(holder, in_place=True)
+        self.values.clear()
 
     def forget(self) -> None:
         """Let go of all arrays and tensors, for there are cycles here; nobody listens any more."""

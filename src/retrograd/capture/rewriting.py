@@ -281,7 +281,8 @@ class Rewriter(ast.NodeTransformer):
                 each.value = Done(self.held(each.value))
         node = self.generic_visit(node)
         node.args.insert(0, node.func)
-        node.func = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
+        call = ast.Attribute(ast.Name(WATCH, ast.Load()), "call", ast.Load())
+        node.func = ast.copy_location(call, node.func)  # of which a call has its line
         return node
 
     def visit_Expr(self, node: Any) -> Any:

@@ -33,7 +33,7 @@ from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer, after_any, before_any
 from .asked import KINDS, Asked, asked, holds, mentions, unasked
-from .foreign import ARRAYS, FILES, METHODS, is_file, is_told, way_of
+from .foreign import ARRAYS, FILES, LOGGERS, METHODS, is_file, is_told, way_of
 from .guards import MISSING, PARTS, Guards
 from .recording import Recording, beside, same_shape
 from .rewriting import PACKAGE, Unclear, rewritten
@@ -57,6 +57,7 @@ PURE_MODULES = {"math", "cmath", "itertools"}
 OF_NUMBERS = (abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum)
 HOLDING = (dict, len, list, tuple, zip, enumerate, reversed, iter, next)
 LAZY = (types.GeneratorType, map, filter, zip)  # what gives its elements when they are asked for
+GIVEN = (map, filter, sorted, max, min, iter)  # functions that call what they are given
 EAGER = (list, max, min, sorted, sum, tuple)  # functions that ask for all of them
 ADDING = {"append", "extend", "insert", "setdefault", "update", "get", "pop", "copy"}
 BUILT_IN: Any = (
@@ -86,13 +87,14 @@ OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling", "is_
 PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
-SIMPLE = (*PLAIN, np.generic, dtypes.dtype)
+SIMPLE = (*PLAIN, dtypes.dtype)
 LISTS: Any = {"numpy": np.ndarray.view, "tolist": np.ndarray.tolist}
 TEXTS = (ascii, format, repr, str)
 AS_FROM = lambda function, /, *args, **options: function(*args, **options)  # noqa: E731
 MATHEMATICS = {"math", "cmath"}
 IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
             "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
+WARNING = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow"}  # of NumPy's values
 BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv",
           "lt", "le", "gt", "ge", "eq", "ne"}  # fmt: skip
 TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
@@ -116,6 +118,7 @@ class Watch:
         self.known: dict[int, types.CodeType] = {}  # code that may run, by id
         self.remade: dict[Any, Any] = {}  # by what it was
         self.reads: dict[tuple[int, str], tuple[Any, Any]] = {}  # from dictionaries; what was there
+        self.grad = modes.state.grad  # the mode of the call
         self.way = ""  # in which what is read is used, where no element of it is
         self.tries = 0
         self.run = in_c.watched  # whatever is not the watch's own
@@ -150,7 +153,7 @@ class Watch:
         """What the dictionary `space` of an object has by a name, and will have again."""
         value = space.get(name, MISSING)
         self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)", value, about)
-        if type(value) not in (*MUTABLE, tuple) and not (
+        if type(value) not in (*MUTABLE, tuple, collections.deque) and not (
             self.scheduled or isinstance(value, FILES)
         ):
             self.reads[id(owner), name] = space, value
@@ -447,8 +450,9 @@ class Watch:
         A replay appends to one from outside, too, if the step reads nothing of it.
         """
         if id(owner) in self.guards.changed and is_simple(value):
-            parts = {id(part): part for part in changeable(value)}
-            if not parts.keys() & self.outer:
+            every = [*changeable(value)]
+            parts = {id(part): part for part in every}
+            if len(parts) == len(every) and not parts.keys() & self.outer:
                 self.outer |= parts  # which nobody may change any more
                 return self.recording.append(owner, value)
         return self.call(self.attribute(owner, "append"), value)
@@ -480,6 +484,8 @@ class Watch:
             self.changing(a)
         if mentions((a, b)):
             if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
+                if name in WARNING and holds((a, b), (np.generic, np.ndarray)):
+                    function = self.placed(function)
                 return self.recording.derived(function, (a, b), {})
             if name in BESIDE:
                 a, b = self.operand(a, b), self.operand(b, a)
@@ -527,9 +533,9 @@ class Watch:
             if type(part) is tuple:
                 self.shown(part[0])
         read = is_read([part[0] for part in parts if type(part) is tuple])
-        if (mentions(parts) or read) and not self.stopped:
+        if (mentions(parts) or read) and is_simple(parts, Tensor) and not self.stopped:
             return self.recording.derived(joined, parts, {})
-        return self.run(joined, *parts)
+        return self.run(joined, *self.plain(parts))
 
     def shown(self, value: Any) -> None:
         """Something of which the text is asked for."""
@@ -578,7 +584,8 @@ class Watch:
 
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
-        if function is warnings.warn or (self.stopped and is_told(function)):
+        told = is_told(function) or any(isinstance(v, LAZY) for v in args)
+        if function is warnings.warn or (self.stopped and told):
             function = self.placed(function)
         if self.stopped:
             return self.run(function, *self.plain(args), **self.plain(options))
@@ -590,6 +597,11 @@ class Watch:
         if kind is partial:
             options = {**function.keywords, **options}
             return self.call(function.func, *function.args, *args, **options)
+        takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
+        takes = takes and not (function is iter and len(args) == 1)
+        if takes and not all(map(is_watched, (*args, *options.values()))):
+            self.stop(f"a function that may do more is given to {name_of(function)}")
+            return self.call(function, *args, **options)
         if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
             args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
         is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
@@ -655,8 +667,15 @@ class Watch:
         told = is_told(function)
         effect = "do" if told else way_of(function, args, options)
         given = args, {key: v for key, v in options.items() if key != "file" or not is_file(v)}
-        if effect and is_simple(given, Tensor if told else ()):
+        simple = is_simple(given, Tensor if told else ())
+        if told and function is not print:  # a handler may keep what it is given
+            kept = any(True for v in (*args, *options.values()) for _ in changeable(v))
+            simple = simple and not kept and type(owner) in LOGGERS
+        if effect and simple:
             return self.effect(function, args, options, effect == "do")
+        if told:
+            self.stop(f"{name_of(function)} is given something else, or is the user's own")
+            return self.call(function, *args, **options)
         if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
             return self.recording.derived(function, args, options)
         return MISSING
@@ -669,7 +688,10 @@ class Watch:
         if options.get("stacklevel", 1) > len(frames):
             self.stop(f"{name_of(function)} asks for the caller of the step")
         run = None if is_told(function) else self.run
-        return self.recording.derived(self.placed(function), args, options, lasting, run)
+        function = self.placed(function)
+        if modes.state.grad is not self.grad:  # which a file of the user's may ask for
+            function = partial(in_mode, modes.state.grad, function)
+        return self.recording.derived(function, args, options, lasting, run)
 
     def placed(self, function: Any) -> Any:
         """A function that is called as from the lines of the program that run."""
@@ -1005,10 +1027,11 @@ def is_asked(tensor: Tensor, name: str, options: Any) -> bool:
 def is_simple(value: Any, beside: Any = (), depth: int = 9) -> bool:
     """Whether something is of numbers, texts and arrays that were asked for; or `beside` them."""
     if type(value) in (list, tuple, dict):
-        parts = value.values() if type(value) is dict else value
+        parts = [*value, *value.values()] if type(value) is dict else value
         return depth > 0 and all(is_simple(part, beside, depth - 1) for part in parts)
-    known = isinstance(value, np.ndarray) and isinstance(value, Asked)
-    return known or isinstance(value, SIMPLE) or isinstance(value, beside)  # noqa: SIM101
+    if isinstance(value, np.generic) and not isinstance(value, Asked):
+        return type(value).__module__ == "numpy"
+    return type(value) in KINDS or type(value) in SIMPLE or isinstance(value, beside)
 
 
 def is_read(value: Any) -> bool:
@@ -1023,6 +1046,23 @@ def at(frame: Any, name: str) -> Any:
         co_firstlineno=frame.f_lineno,
     )  # fmt: skip
     return types.FunctionType(code, frame.f_globals, name)
+
+
+def in_mode(grad: bool, function: Any, /, *args: Any, **options: Any) -> Any:
+    """What a function gives in a grad mode."""
+    with grad_mode.set_grad_enabled(grad):
+        return function(*args, **options)
+
+
+def is_watched(value: Any) -> bool:
+    """Whether something can be called with no effect that is not seen, if it can be called."""
+    if type(value) is types.FunctionType:
+        return not is_ours(value)
+    owner = type(getattr(value, "__self__", None))
+    known = is_one(value, (*OF_NUMBERS, *HOLDING)) or is_of_module(value, MATHEMATICS)
+    reads = owner is str or (owner in BUILT_IN and value.__name__ in READING)
+    reads = reads or getattr(value, "__objclass__", None) is str
+    return known or reads or isinstance(value, operator.itemgetter) or not callable(value)
 
 
 def is_one(value: Any, of: tuple[Any, ...]) -> bool:
