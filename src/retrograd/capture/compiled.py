@@ -213,6 +213,9 @@ class Compiled:
         in_c.set_watch(watch.begins, watch.known, warnings.warn)
         try:
             result = watch.told.call(self.function, *args, **kwargs)
+            parts = [*map(id, changeable(result))]
+            if len({*parts}) < len(parts) or not watch.outer.keys().isdisjoint(parts):
+                recording.stop("a list or dictionary from outside is returned, or one twice")
             guards.open = guards.late
             pasts = past_of(recording, result)
         except BaseException as error:
@@ -261,9 +264,6 @@ class Compiled:
         """Keep the replay of a recording, or note why there is none; whether there is one."""
         guards = watch.guards
         recording.check_roots()
-        parts = [*map(id, changeable(result))]
-        if len({*parts}) < len(parts) or not watch.outer.keys().isdisjoint(parts):
-            recording.stop("a list or dictionary from outside is returned, or one twice")
         reason = recording.stopped
         if reason is None and not apart(recording.roots):
             reason = "tensors from outside share memory"

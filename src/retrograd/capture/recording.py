@@ -199,7 +199,7 @@ class Recording(Watcher):
             elif type(holder) is set:
                 plain = {unasked(v) for v in holder}
                 holder.clear()
-                holder |= plain
+                holder.update(plain)
             elif type(holder) in (list, dict) and holder is not left and holder is not self.values:
                 unasked(holder, in_place=True)
         self.values.clear()

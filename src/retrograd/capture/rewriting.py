@@ -193,6 +193,8 @@ class Rewriter(ast.NodeTransformer):
     def told(self, method: str, at: Any, *args: Any) -> Any:
         """A call of a method of the watch."""
         function = ast.Attribute(ast.Name(WATCH, ast.Load()), method, ast.Load())
+        ast.copy_location(function, at)  # of whose end the call has its line
+        function.end_lineno, function.end_col_offset = at.lineno, at.col_offset
         return ast.copy_location(ast.Call(function, list(args), []), at)
 
     def visit(self, node: Any) -> Any:

@@ -597,11 +597,6 @@ class Watch:
         if kind is partial:
             options = {**function.keywords, **options}
             return self.call(function.func, *function.args, *args, **options)
-        takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
-        takes = takes and not (function is iter and len(args) == 1)
-        if takes and not all(map(is_watched, (*args, *options.values()))):
-            self.stop(f"a function that may do more is given to {name_of(function)}")
-            return self.call(function, *args, **options)
         if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
             args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
         is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
@@ -675,6 +670,11 @@ class Watch:
             return self.effect(function, args, options, effect == "do")
         if told:
             self.stop(f"{name_of(function)} is given something else, or is the user's own")
+            return self.call(function, *args, **options)
+        takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
+        takes = takes and not (function is iter and len(args) == 1)
+        if takes and not all(map(is_watched, (*args, *options.values()))):
+            self.stop(f"a function that may do more is given to {name_of(function)}")
             return self.call(function, *args, **options)
         if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
             return self.recording.derived(function, args, options)
@@ -1000,12 +1000,14 @@ def is_context(kind: type) -> bool:
 
 
 def changeable(value: Any) -> Iterator[Any]:
-    """The lists, dictionaries and sets in a tree."""
-    if isinstance(value, MUTABLE):
-        yield value
-    if isinstance(value, (list, tuple, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from changeable(part)
+    """The lists, dictionaries and sets in a tree, as often as they are there."""
+    waiting, seen = [value], set[int]()
+    for each in waiting:  # which grows
+        if isinstance(each, MUTABLE):
+            yield each
+        if isinstance(each, (list, tuple, dict)) and id(each) not in seen:
+            seen.add(id(each))
+            waiting += each.values() if isinstance(each, dict) else each
 
 
 def is_number(value: Any) -> bool:
@@ -1061,7 +1063,6 @@ def is_watched(value: Any) -> bool:
     owner = type(getattr(value, "__self__", None))
     known = is_one(value, (*OF_NUMBERS, *HOLDING)) or is_of_module(value, MATHEMATICS)
     reads = owner is str or (owner in BUILT_IN and value.__name__ in READING)
-    reads = reads or getattr(value, "__objclass__", None) is str
     return known or reads or isinstance(value, operator.itemgetter) or not callable(value)
 
 
