@@ -84,6 +84,7 @@ PROGRAMS = {
     "map, uniform": ("return x * next(map(random.uniform, [0.0], [9.0]))", ""),
     "map, update": ("list(map(w.said.update, [{'a': 1}]))\nreturn x * 2", "w.said.clear()"),
     "map, log": ("list(map(w.logger.error, 'ab'))\nreturn x * 2", ""),
+    "list.sort": ("['b', 'a'].sort(key=w.file.write)\nreturn x * 2", ""),
     "sorted, key": ("sorted('ba', key=w.file.write)\nreturn x * 2", ""),
     "filter": ("return x * (1 + len([*filter(print, 'ab')]))", ""),
     "accumulate": ("return x * 2, [*itertools.accumulate([1, 2], print)]", ""),
@@ -113,6 +114,7 @@ PROGRAMS = {
     "error": ("assert x[0].item() < 2, x[0].item()\nreturn x * 2", ""),
     "lines": ("(w.logger\n  .error(\n    '%s',\n    x[0].item(),\n  ))\nreturn x * 2", ""),
     "warning": ("return x * 2, (x.numpy()[0]\n /\n (x.numpy()[2] * 0.0))", ""),
+    "warning later": ("w.said['a'] = 1\nreturn x * 2, (np.float64(x[0].item())\n / 0)", ""),
     "grad mode": ("with rg.no_grad():\n  print(x)\nreturn x * 2", ""),
 }  # fmt: skip
 

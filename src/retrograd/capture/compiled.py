@@ -239,7 +239,7 @@ class Compiled:
             self.others = self.others and [v for v in self.others if v not in fits]
             if self.backend:
                 return self.variants[-1].replay(args, kwargs)
-        called = None
+        del called
         result = unasked(result, in_place=True)
         recording.release()
         return result

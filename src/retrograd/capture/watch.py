@@ -482,10 +482,10 @@ class Watch:
         function = getattr(operator, name)
         if name in IN_PLACE:
             self.changing(a)
+        if name in WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
+            function = self.placed(function)
         if mentions((a, b)):
             if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
-                if name in WARNING and holds((a, b), (np.generic, np.ndarray)):
-                    function = self.placed(function)
                 return self.recording.derived(function, (a, b), {})
             if name in BESIDE:
                 a, b = self.operand(a, b), self.operand(b, a)
@@ -672,8 +672,12 @@ class Watch:
             self.stop(f"{name_of(function)} is given something else, or is the user's own")
             return self.call(function, *args, **options)
         takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
-        takes = takes and not (function is iter and len(args) == 1)
-        if takes and not all(map(is_watched, (*args, *options.values()))):
+        takes = takes or (type(owner) is list and name_of(function) == "sort")
+        if (
+            takes
+            and not (function is iter and len(args) == 1)
+            and not all(map(is_watched, (*args, *options.values())))
+        ):
             self.stop(f"a function that may do more is given to {name_of(function)}")
             return self.call(function, *args, **options)
         if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
