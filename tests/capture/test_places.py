@@ -115,6 +115,9 @@ PROGRAMS = {
     "lines": ("(w.logger\n  .error(\n    '%s',\n    x[0].item(),\n  ))\nreturn x * 2", ""),
     "warning": ("return x * 2, (x.numpy()[0]\n /\n (x.numpy()[2] * 0.0))", ""),
     "warning later": ("w.said['a'] = 1\nreturn x * 2, (np.float64(x[0].item())\n / 0)", ""),
+    "dtype": ("a = (x * 2).numpy().astype(np.float32)\n"
+              "return x * rg.from_numpy(a), x.numpy().mean(dtype=float)", ""),
+    "device": ("text = f'{x[0].item():.2f}' + ' on {}'\nreturn x * 2, text.format(x.device)", ""),
     "grad mode": ("with rg.no_grad():\n  print(x)\nreturn x * 2", ""),
 }  # fmt: skip
 

@@ -88,6 +88,7 @@ PLAIN = (int, float, bool, str, complex, type(None), Size)
 
 
 SIMPLE = (*PLAIN, dtypes.dtype)
+DTYPES = {bool, int, float, complex, *[np.dtype(char).type for char in "?bBhHiIqQefdFD"]}
 LISTS: Any = {"numpy": np.ndarray.view, "tolist": np.ndarray.tolist}
 TEXTS = (ascii, format, repr, str)
 AS_FROM = lambda function, /, *args, **options: function(*args, **options)  # noqa: E731
@@ -547,7 +548,9 @@ class Watch:
         known = name in ARRAYS or not isinstance(owner, np.ndarray)
         if not known or holds(args, np.ndarray) or "out" in options:
             self.stop(f"the method {name} of a value of a tensor is called")
-        if self.stopped or not is_simple((args, options)):
+        elif not is_simple((args, options)):
+            self.stop(f"the method {name} of a value of a tensor is given more than plain values")
+        if self.stopped:
             return self.run(getattr(unasked(owner), name), *self.plain(args), **self.plain(options))
         return self.recording.derived(getattr(KINDS[type(owner)], name), (owner, *args), options)
 
@@ -1037,7 +1040,9 @@ def is_simple(value: Any, beside: Any = (), depth: int = 9) -> bool:
         return depth > 0 and all(is_simple(part, beside, depth - 1) for part in parts)
     if isinstance(value, np.generic) and not isinstance(value, Asked):
         return type(value).__module__ == "numpy"
-    return type(value) in KINDS or type(value) in SIMPLE or isinstance(value, beside)
+    if type(value) is type:
+        return value in DTYPES
+    return type(value) in (*KINDS, *SIMPLE) or isinstance(value, (np.dtype, beside))
 
 
 def is_read(value: Any) -> bool:
