@@ -195,3 +195,20 @@ def test_lists_that_a_step_makes_are_new_in_each_call():
         kept[-1][1]["n"].append(3)
     assert kept == [[1, {"n": [2, 3]}]] * 3
     assert kept[0][1]["n"] is not kept[2][1]["n"]
+
+
+class Fixed(Exception):
+    """An error whose arguments cannot be set."""
+
+    args = property(lambda self: ("as it was",))
+
+
+def test_an_error_with_arguments_of_its_own_comes_as_it_is():
+    @rg.compile
+    def step(x):
+        if x[0].item() > 0:
+            raise Fixed
+        return x * 2
+
+    with pytest.raises(Fixed):
+        step(rg.ones(2))

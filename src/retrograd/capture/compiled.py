@@ -18,7 +18,7 @@ from ..engine.views import live_views
 from ..kernels.native import loops as in_c
 from ..modes import warn_once
 from ..quiet import calm
-from .asked import Bail, Turned, unasked
+from .asked import Bail, Turned, mentions, unasked
 from .explaining import Listing, Rows
 from .guards import Guards
 from .loops.storages import bounds
@@ -220,7 +220,8 @@ class Compiled:
             pasts = past_of(recording, result)
         except BaseException as error:
             recording.stop("an exception ends the call")
-            error.args = unasked(error.args)
+            if mentions(error.args):
+                error.args = unasked(error.args)
             recording.release()
             raise
         finally:

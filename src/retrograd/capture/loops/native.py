@@ -18,8 +18,8 @@ sizes, of complex numbers and integers, and those that go through memory in step
 
 NOTE [Open sizes]
 1. A recording may have a loop that an older one of the same function has with other sizes, strides
-   or numbers. Then those that differ are open: the table gives them. So
-   the third size of a batch, and all that follow, need no new code.
+   or numbers. Then those that differ are open: the table gives them. So the third size of a batch,
+   and all that follow, need no new code.
 2. Which they are is found by comparing the two loops, whatever made them differ. A loop in which
    sizes differ by several factors is one of its own: two loops that are alike by chance.
 3. An open size may be any: no code is chosen by what it is, and dimensions are joined and operands
