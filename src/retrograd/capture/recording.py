@@ -180,18 +180,23 @@ class Recording(Watcher):
         for tensor in known:
             if tensor is not None:
                 tensor._array = held(tensor._array)
-        counts = [*map(sys.getrefcount, self.by_id.values())]  # 2: nobody else holds it
-        left = [t for t, count in zip(self.by_id.values(), counts, strict=True) if count > 2]
-        for holder in gc.get_referrers(*left) if left else ():  # which is slow
-            if isinstance(holder, Tensor):
-                holder._array = held(holder._array)
+        for generation in range(3):
+            counts = [*map(sys.getrefcount, self.by_id.values())]  # 2: nobody else holds it
+            left = [t for t, count in zip(self.by_id.values(), counts, strict=True) if count > 2]
+            if not left:
+                break  # most holders are young, and a search among all objects is slow
+            holders = gc.get_objects(generation) if generation < 2 else gc.get_referrers(*left)
+            for holder in holders:
+                if issubclass(type(holder), Tensor):
+                    holder._array = held(holder._array)
+            del holders, left
 
     def release(self) -> None:
         """Put Python's own values in the place of those that were asked for, and that users hold.
 
         A tuple or a running function that holds one cannot be changed.
         """
-        counts = map(sys.getrefcount, self.values)  # 2: nobody else holds it
+        counts = [*map(sys.getrefcount, self.values)]  # 2: nobody else holds it
         left = [v for v, count in zip(self.values, counts, strict=True) if count > 2]
         for holder in gc.get_referrers(*left) if left else ():  # which is slow
             if type(holder) is CellType:
