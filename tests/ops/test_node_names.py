@@ -283,7 +283,10 @@ NAMES = {
     ],
     "DivBackward1": [lambda: F.cross_entropy(P, Q)],
     "NegBackward0": [lambda: F.cross_entropy(P, Q, reduction=kind) for kind in ("sum", "none")],
-    "ToCopyBackward0": [lambda: VOLUME[0].to(memory_format=rg.channels_last)],
+    "ToCopyBackward0": [
+        lambda: VOLUME[0].to(memory_format=rg.channels_last),
+        lambda: VOLUME.to("cpu", copy=True),
+    ],
     "LinalgSolveTriangularBackward0": [
         lambda: rg.linalg.solve_triangular(DEFINITE, M, upper=True, left=False)
     ],

@@ -123,6 +123,9 @@ def test_view_of_another_dtype_reads_the_same_bytes_without_history():
     assert not bits.requires_grad
     assert rg.zeros(2, 4).view(rg.float64).shape == (2, 2)
     assert rg.zeros(2, 4).view(rg.uint8).shape == (2, 16)
+    assert rg.zeros(2, 4).view(int).dtype is rg.int64
+    with pytest.raises(RuntimeError, match="must be divisible by 2 to view Float as Double"):
+        rg.zeros(2, 3).view(float)
 
 
 @pytest.mark.parametrize("dtype", [rg.float64, rg.int64, rg.float32])

@@ -128,7 +128,7 @@ def clip_grad_value_(
     """Cut every element of the gradients to [-clip_value, clip_value], in place.
 
     Complex gradients are cut in their modulus, which keeps their direction, where `by` is
-    "modulus", in both parts where it is "parts"; without it they raise RuntimeError. Raises
+    "modulus", in both parts where it is "parts"; without it they raise NotImplementedError. Raises
     ValueError for another `by`. Source: PyTorch's `clip_grad_value_`, which is real only.
 
     >>> w = rg.ones(2, dtype=rg.complex64, requires_grad=True)
@@ -141,7 +141,7 @@ def clip_grad_value_(
     most = float(clip_value)
     for grad in _grads(parameters):
         if grad.is_complex() and by is None:
-            raise RuntimeError(
+            raise NotImplementedError(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
                 'clip_grad_norm_, or say what is cut: by="modulus" or by="parts"'
             )

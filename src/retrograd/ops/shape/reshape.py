@@ -108,13 +108,13 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
     """A view with another shape, as `reshape` but never copying, or of another dtype.
 
     `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
-    can be divided accordingly; it has no history, as `detach()`. Raises RuntimeError where only a
-    copy could have that shape.
+    can be divided accordingly; `float` and similar stand for dtypes. It has no history, as
+    `detach()`. Raises RuntimeError where only a copy could have that shape.
 
     >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
     (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
     """
-    if dtype is None and len(shape) == 1 and shape[0].__class__ is dtypes.dtype:
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], (dtypes.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
         return view_dtype(self, dtypes.to_numpy(dtype))

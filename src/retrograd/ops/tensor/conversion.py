@@ -8,6 +8,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.overriding import IGNORED, named_in
 from ...engine.placement import as_device
+from ...engine.registry import name_node
 from ...engine.tensor import Tensor, method, new_tensor
 from ...engine.tensor import device as Device
 from ...kernels.allocation import has_class
@@ -32,7 +33,7 @@ def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
     Differentiable between floating and complex dtypes; from complex to real, the real part.
     """
     if t.dtype.numpy == target:
-        return clone(t) if copy else t
+        return name_node(clone(t), "ToCopyBackward0") if copy else t
     seen = has_class(t._array) and t._node is None  # by its class, which needs no detach
     if not (dtypes.is_differentiable(target) or seen):
         t = t.detach()
