@@ -409,6 +409,45 @@ def test_different_numbers_are_drawn_at_once():
     assert len(calls) == 1
 
 
+def test_several_draws_of_a_batch_are_those_of_one_draw_each():
+    half = rg.full((5,), 0.5)
+
+    def draws(x, shape):
+        return (
+            rg.randn(shape), rg.bernoulli(x), rg.bernoulli(half.expand(shape)),
+            rg.bernoulli(x, 0.3), x.clone().normal_(), x.clone().bernoulli_(half),
+            rg.zeros_like(x).uniform_(1, 2),
+        )  # fmt: skip
+
+    x = rg.full((4, 5), 0.4)
+    rg.manual_seed(3)
+    expected = draws(x, (4, 5))
+    rg.manual_seed(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = vmap(lambda row: draws(row, (5,)), randomness="different")(x)
+    assert [t.tolist() for t in found] == [t.tolist() for t in expected]
+
+
+def test_numbers_written_to_what_is_no_batch_are_drawn_for_each_example():
+    found = vmap(lambda x: x + rg.zeros(3).normal_(), randomness="different")(rg.zeros(2, 3))
+    assert not bool((found[0] == found[1]).any())
+
+
+def test_what_runs_once_per_example_after_all_draws_from_where_the_call_began():
+    rg.manual_seed(3)
+    expected = rg.stack([rg.randn(3) for _ in range(2)])
+    rg.manual_seed(3)
+    found = vmap(lambda x: rg.randn(3) + x.item(), randomness="different")(rg.zeros(2))
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("draw", [rg.bernoulli, lambda x: x.clone().bernoulli_(x)])
+def test_a_probability_above_1_in_some_example_is_an_error(draw):
+    with pytest.raises(RuntimeError, match="1"):
+        vmap(draw, randomness="different")(rg.tensor([[0.5], [1.5]]))
+
+
 def test_randomness_of_nested_batches():
     inner = vmap(lambda x: rg.rand(3), randomness="same")
     found = vmap(inner, randomness="different")(rg.zeros(4, 2))

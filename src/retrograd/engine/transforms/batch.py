@@ -99,6 +99,7 @@ class BatchLevel:
         self.recorded = False  # whether a tensor in one of its batches has history
         self.left = False  # whether the call is over
         self.singly = False  # whether the function runs once per example after all
+        self.at_once = False  # whether numbers are drawn now for all examples
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
         self.lent: dict[int, tuple[Tensor, Link | None]] = {}  # are batches for now; own memory
         self.given: list[Batch] = []  # what the call was given, in the caller's memory
@@ -152,13 +153,13 @@ class BatchLevel:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
         if self.randomness in (None, "error"):
             raise RuntimeError(RANDOM if self.randomness else RANDOM_WITHIN)
-        if self.randomness == "different" and not self.singly:
+        if self.randomness == "different" and not (self.singly or self.at_once):
             raise UnbatchableError("each example draws its own random numbers", self)
-        if self.randomness == "same" and source not in self.starts:
+        if (self.randomness == "same" or self.at_once) and source not in self.starts:
             self.starts[source] = source.get_state()
 
     def rewind(self) -> None:
-        """Let the next example draw the same numbers as the first, if it has to."""
+        """Let what runs again, for the next example or for each, draw from where the call began."""
         for source, state in self.starts.items():
             source.set_state(state)
 

@@ -17,7 +17,15 @@ from ...engine.namespaces import arrays
 from ...engine.registry import declare, renamed
 from ...engine.tensor import Tensor, as_array, concrete, constant_like, new_tensor
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty_beside, has_values, is_seen, known_true, table
+from ...kernels.allocation import (
+    copied,
+    empty_beside,
+    has_values,
+    is_batched,
+    is_seen,
+    known_true,
+    table,
+)
 from ...kernels.search import searched
 from ...quiet import calm
 from ..core.arguments import number_in, public, write_value
@@ -375,14 +383,22 @@ def normal(
     return draw(a, b, new_tensor(values))
 
 
-def drawn_bernoulli(generator: Generator, p: Any, like: Any, order: Any) -> Any:
-    """Booleans, true with the probabilities in an array, for each element of another one.
+def drawn_bernoulli(
+    generator: Generator, p: Any, like: Any, order: Any, dtype: Any, target: Any = None
+) -> Any:
+    """Ones with the probabilities in an array, else zeros, for each element of another one.
 
-    `order` is `in_order` or `in_rows`.
+    `order` is `in_order` or `in_rows`; `target` is as in `examples`.
     """
     precision = np.dtype(np.float32 if p.itemsize <= 4 else np.float64)
-    drawn = order(lambda shape: generator.uniform(shape, precision), like)
-    return table(p, drawn) < p
+
+    def uniform(shape: Any) -> Any:
+        return examples(lambda s: generator.uniform(s, precision), shape, target)
+
+    drawn = order(uniform, like)
+    if is_batched(drawn) or is_batched(p):
+        return (new_tensor(drawn) < new_tensor(p)).to(dtypes.of_numpy(dtype))._array
+    return (table(p, drawn) < p).astype(dtype)
 
 
 @public(methods="bernoulli")
@@ -404,16 +420,22 @@ def bernoulli(
     place = (array, in_rows) if there is None else (there, in_order)
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
-        if known_true(~((array >= 0) & (array <= 1)).all()):
+        every = concrete(array) if is_batched(array) else array
+        if known_true(~((every >= 0) & (every <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
-        values = drawn_bernoulli(source, array, *place)
+        values = drawn_bernoulli(source, array, *place, array.dtype)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     else:
         like, order = place
-        values = order(lambda shape: source.bernoulli(float(p), shape), like)
-    drawn = _bernoulli(input, new_tensor(values.astype(array.dtype)))
+        values = order(
+            lambda shape: examples(
+                lambda s: source.bernoulli(float(p), s).astype(array.dtype), shape
+            ),
+            like,
+        )
+    drawn = _bernoulli(input, new_tensor(values))
     return drawn if out is None else write_value(drawn.to(out.dtype), out, "bernoulli")
 
 

@@ -27,7 +27,7 @@ from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.trace import users_level
 from ...engine.transforms.batch import Batch
 from ...errors import wrong_type
-from ...kernels.allocation import has_values, is_numpy, is_seen, table
+from ...kernels.allocation import has_values, is_batched, is_numpy, is_seen, table
 from ...locks import new_lock
 from ...quiet import calm
 from ..core.pointwise import unsupported
@@ -203,8 +203,13 @@ def check_batches(source: Generator) -> None:
         level.draw(source)
 
 
-def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
-    """What `draw(shape)` gives: a batch, where each example of a batched call draws its own."""
+def examples(
+    draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], target: Any = None
+) -> Any:
+    """What `draw(shape)` gives: a batch, where each example of a batched call draws its own.
+
+    An array `target`, to which the numbers will be written, has to have room for them.
+    """
     if not modes.special:
         return draw(shape)
     levels = [
@@ -212,14 +217,25 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
         for level in modes.state.batches
         if level.randomness == "different" and not level.singly
     ]
-    if not levels:
+    if not levels or not (target is None or set(levels) <= set(_levels_of(target))):
         return draw(shape)
-    others = tuple([level for level in modes.state.batches if level not in levels])
-    with modes.Changed(batches=others):
+    try:
+        for level in levels:
+            level.at_once = True
         made = new_tensor(np.asarray(draw((*[level.size for level in levels], *shape))))
+    finally:
+        for level in levels:
+            level.at_once = False
     for level in levels:
         made = new_tensor(Batch(made, level))
     return made._array
+
+
+def _levels_of(array: Any) -> Iterator[Any]:
+    """The batched calls of which an array has all examples."""
+    while is_batched(array):
+        yield array.level
+        array = array.value._array
 
 
 def in_rows(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:

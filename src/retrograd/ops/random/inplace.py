@@ -16,12 +16,20 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.naming import integer_in
-from ...engine.tensor import Tensor, constant_like
+from ...engine.tensor import Tensor, concrete, constant_like
 from ...errors import wrong_type
-from ...kernels.allocation import known_true
+from ...kernels.allocation import is_batched, known_true
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli
-from .generator import Generator, drawn_integers, in_order, is_block, or_default, refuse
+from .generator import (
+    Generator,
+    drawn_integers,
+    examples,
+    in_order,
+    is_block,
+    or_default,
+    refuse,
+)
 
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")
@@ -46,7 +54,11 @@ def fill(
 
     def drawn(old: Tensor) -> Any:
         array = old._array
-        values = in_order(lambda shape: make(source, shape, array.dtype), array)
+
+        def draw(shape: Any) -> Any:
+            return examples(lambda s: make(source, s, array.dtype), shape, array)
+
+        values = in_order(draw, array)
         return op(old, constant_like(values, old))
 
     return write(self, f"{name}_", drawn, (), {})
@@ -180,7 +192,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     tensor([1., 1.])
     """
     given = p._array if isinstance(p, Tensor) else p
-    if known_true(~np.all((given >= 0) & (given <= 1))):
+    every = concrete(given) if is_batched(given) else given
+    if known_true(~np.all((every >= 0) & (every <= 1))):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     refuse("bernoulli_scalar_cpu_", self._array.dtype, "fiub")
     if not expands(np.shape(given), self._array.shape):
@@ -195,8 +208,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     source, op = or_default(generator, "bernoulli_"), _ops["bernoulli"]
 
     def drawn(old: Tensor) -> Any:
-        made = drawn_bernoulli(source, given, old._array, in_order)
-        return op(old, constant_like(made.astype(old._array.dtype), old))
+        array = old._array
+        made = drawn_bernoulli(source, given, array, in_order, array.dtype, array)
+        return op(old, constant_like(made, old))
 
     return write(self, "bernoulli_", drawn, (), {})
 
