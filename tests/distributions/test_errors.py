@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import pytest
 
@@ -271,3 +272,16 @@ def test_a_program_s_distribution_may_have_several_events():
 def test_transformed_distributions_take_numbers():
     assert D.Pareto(1.0, 1.0).cdf(2.0) == D.Pareto(1.0, 1.0).cdf(t(2.0)) == 0.5
     assert D.Weibull(1.0, 1.0).cdf(2.0).item() == pytest.approx(0.86466472)
+
+
+def test_checks_in_a_batched_call_hold_for_all_examples_at_once():
+    m, x = rg.zeros(3), rg.ones(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rg.vmap(lambda m, x: D.Normal(m, 1.0).log_prob(x))(m, x)
+    assert found.tolist() == D.Normal(m, 1.0).log_prob(x).tolist()
+    warnings.simplefilter("ignore")  # what shows the values runs once per example
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        rg.vmap(lambda s: D.Normal(0.0, s).log_prob(s))(rg.tensor([1.0, -1.0]))
+    with pytest.raises(ValueError, match="within the support"):
+        rg.vmap(lambda x: D.Exponential(1.0).log_prob(x))(rg.tensor([1.0, -1.0]))

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad import grad
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..engine.tensor import Size, Tensor
+from ..engine.tensor import Size, Tensor, concrete
+from ..kernels.allocation import is_batched
 from . import constraints
 from .utils import _sum_rightmost, broadcast_all, lazy_property
 
@@ -99,7 +100,7 @@ class Distribution:
             if constraints.is_dependent(region) or (derived and name not in vars(self)):
                 continue
             value = getattr(self, name)
-            if not region.check(value).all():
+            if not _hold(region.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({_described(value)}) of distribution {self!r} to "
                     f"satisfy the constraint {region!r}, but found invalid values:\n{value}"
@@ -260,7 +261,7 @@ class Distribution:
                 stacklevel=4,
             )
             return
-        if not support.check(value).all():
+        if not _hold(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({_described(value)}) to be within the support "
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
@@ -270,6 +271,12 @@ class Distribution:
         given = [(name, vars(self)[name]) for name in self.arg_constraints if name in vars(self)]
         shown = (f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in given)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _hold(checks: Tensor) -> bool:
+    """Whether all checks hold, in a batched call those of all examples."""
+    array = checks._array
+    return bool(concrete(array).all() if is_batched(array) else checks.all())
 
 
 def _described(value: Any) -> str:
