@@ -39,6 +39,19 @@ def test_least_squares_of_dependent_columns_have_no_residuals(driver):
     close(found.solution, [[1.5], [1.5]])
 
 
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_residuals_have_the_graph_of_the_solution_even_if_there_are_none(driver, place):
+    given = [rg.eye(3, 2), rg.ones(3, 1)]
+    assert not rg.linalg.lstsq(*given, driver=driver).residuals.requires_grad
+    given[place].requires_grad_()
+    found = rg.linalg.lstsq(*given, driver=driver)
+    assert found.residuals.grad_fn.name() == "LinalgLstsqBackward0"
+    assert not found.singular_values.requires_grad
+    (g,) = grad(found.residuals.sum(), given[place])
+    assert g.shape == given[place].shape
+
+
 def test_small_singular_values_count_as_zero():
     a = rg.tensor(np.stack([np.diag([4.0, 1.0, 1e-3]), np.diag([1.0, 1.0, 0.5])]))
     assert rg.linalg.matrix_rank(a).tolist() == [3, 3]

@@ -201,7 +201,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = as_non_view((pinv(A, rtol=rcond) @ right).mT.contiguous().mT)
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
-    residuals = real
+    residuals = solution.reshape(-1)[:0]
+    residuals = residuals.real if A.dtype.is_complex else residuals
     if (
         m > n
         and driver not in (None, "gelsy")
@@ -211,7 +212,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = as_non_view(solution.squeeze(-1)) if vectors else solution
     return return_types.linalg_lstsq(
         name_node(solution, "LinalgLstsqBackward0"),
-        residuals,
+        name_node(as_non_view(residuals), "LinalgLstsqBackward0"),
         constant_like(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,
     )
