@@ -148,6 +148,12 @@ def test_python_and_numpy_types_name_dtypes():
     assert dtypes.to_numpy(bool) == np.bool_
     with pytest.raises(TypeError, match=r"must be a retrograd.dtype"):
         dtypes.to_numpy("no such type")
+    for call in (rg.sum, rg.mean, rg.prod):
+        with pytest.raises(TypeError, match=r"must be a retrograd.dtype, not 'float64'"):
+            call(rg.ones(2), dtype="float64")
+    for call in (rg.cumsum, rg.softmax):
+        with pytest.raises(TypeError, match=r"must be a retrograd.dtype, not 'float64'"):
+            call(rg.ones(2), 0, dtype="float64")
     with pytest.raises(TypeError, match="can't convert"):
         dtypes.of_numpy(np.dtype("datetime64[s]"))
 

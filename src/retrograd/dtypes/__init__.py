@@ -161,16 +161,19 @@ _MESSAGE_NAMES = {
 def to_numpy(spec: Any) -> np.dtype[Any]:
     """The NumPy dtype for a `dtype`, a NumPy dtype, or one of bool, int, float, complex.
 
-    As in PyTorch, Python's `float` stands for float64 and `complex` for complex128.
+    As in PyTorch, Python's `float` stands for float64 and `complex` for complex128, and names, such
+    as "float32", are errors.
     """
     if spec.__class__ is dtype:
         return spec.numpy
     if isinstance(spec, dtype):
         return spec.numpy  # which says what stands in its way
     try:
-        return of_numpy(np.dtype(spec)).numpy
+        if not isinstance(spec, str):
+            return of_numpy(np.dtype(spec)).numpy
     except (TypeError, ValueError):
-        raise TypeError(f"dtype must be a retrograd.dtype, not {spec!r}") from None
+        pass
+    raise TypeError(f"dtype must be a {version.called}.dtype, not {spec!r}")
 
 
 boolean = dtype("bool", np.bool_)
