@@ -148,12 +148,13 @@ def test_python_and_numpy_types_name_dtypes():
     assert dtypes.to_numpy(bool) == np.bool_
     with pytest.raises(TypeError, match=r"must be a retrograd.dtype"):
         dtypes.to_numpy("no such type")
-    for call in (rg.sum, rg.mean, rg.prod):
+    for call in (rg.sum, rg.mean, rg.prod, rg.linalg.norm, rg.linalg.vector_norm):
         with pytest.raises(TypeError, match=r"must be a retrograd.dtype, not 'float64'"):
             call(rg.ones(2), dtype="float64")
     for call in (rg.cumsum, rg.softmax):
         with pytest.raises(TypeError, match=r"must be a retrograd.dtype, not 'float64'"):
             call(rg.ones(2), 0, dtype="float64")
+    assert rg.linalg.norm(rg.ones(2), dtype=np.float64).dtype is rg.float64
     with pytest.raises(TypeError, match="can't convert"):
         dtypes.of_numpy(np.dtype("datetime64[s]"))
 

@@ -114,6 +114,8 @@ def test_forms_that_are_turned_off_do_nothing(w):
         assert (w @ w).dtype is rg.float32
     with pytest.raises(RuntimeError, match="unsupported autocast device_type 'meta'"):
         autocast("meta")
+    with pytest.raises(TypeError, match=r"must be a retrograd.dtype, not 'bfloat16'"):
+        autocast("cpu", dtype="bfloat16")
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         autocast(rg.device("cpu"))
 

@@ -150,6 +150,7 @@ def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None
             )
     if dtype is None:
         return
+    dtype = dtypes.of_numpy(dtypes.to_numpy(dtype))
     if dtype.category < 2:
         raise RuntimeError(
             "linalg.vector_norm: dtype should be floating point or complex, but got "

@@ -227,6 +227,8 @@ class autocast:  # noqa: N801 (PyTorch's name)
                 f"User specified an unsupported autocast device_type '{device_type}'"
             )
         self.device = device_type
+        if not (dtype is None or isinstance(dtype, dtypes.dtype)):
+            dtype = dtypes.of_numpy(dtypes.to_numpy(dtype))
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         if enabled and device_type == "cuda":
             warnings.warn(NO_GPU, stacklevel=2)
