@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd.compiler import door
+from retrograd.compiler.updates import natively
 from retrograd.optim.rules import updates
 
 pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
@@ -202,3 +205,63 @@ def test_a_rule_that_reads_its_arguments_and_numpy_has_a_kernel():
     optimizer_of(rule, x).step()
     assert (x == 0).all()
     assert [kernel is not None for kernel in updates.kernels.values()] == [True]
+
+
+def printing(x, g, state, numbers, group):
+    x -= g
+    print("updated")  # noqa: T201
+
+
+def by(factor):
+    """A rule that asks the group for a factor."""
+
+    def rule(x, g, state, numbers, group):
+        x -= g * factor(group)
+
+    return rule
+
+
+CHANGED = {  # what a rule reads of a group, the setting at first, and how it changes
+    "a list": (lambda group: group["k"][0], lambda: [0.5], lambda k: k.append(k.pop() / 2)),
+    "a tensor": (lambda group: float(group["k"]), lambda: rg.tensor(0.5), lambda k: k.fill_(0.25)),
+    "an array": (lambda group: group["k"], lambda: np.array(0.5, "f"), lambda k: k.fill(0.25)),
+    "an object": (lambda group: group["k"].rate, type("K", (Rates,), {}),
+                  lambda k: setattr(k, "rate", 0.25)),
+    "a key": (lambda group: 2 if "k" in group else 1, None, 0),
+    "a default": (lambda group: group.get("k", 0) or 2, None, 1),
+    "all": (lambda group: len({**group}), None, 1),
+    "a truth": (lambda group: 2 if group["k"] is True else 1, lambda: 1, True),
+    "a sign": (lambda group: math.copysign(1, group["k"]), lambda: 0.0, -0.0),
+    "a tuple": (lambda group: group["k"][1], lambda: (0.5, 0.5), (0.5, 0.25)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+@pytest.mark.parametrize("size", [4, 40_000])
+def test_settings_that_a_rule_reads_are_those_of_each_step(kind, size):
+    read, make, change = CHANGED[kind]
+    rule, x, expected = by(read), rg.ones(size, requires_grad=True), np.ones(size, "f")
+    optimizer = optimizer_of(rule, x)
+    (group,) = optimizer.param_groups
+    if make is not None:
+        group["k"] = make()
+    for turn in range(4):
+        x.grad = rg.ones(size)
+        natively(optimizer.step)
+        rule(expected, np.ones(size, "f"), [], (0.5,), group)
+        np.testing.assert_array_equal(x.detach(), expected)
+        if turn == 1 and callable(change):
+            change(group["k"])
+        elif turn == 1:
+            group["k"] = change
+
+
+@pytest.mark.parametrize("size", [4, 40_000])
+def test_a_rule_that_prints_does_so_in_each_step(size, capsys):
+    x = rg.ones(size, requires_grad=True)
+    optimizer = optimizer_of(printing, x)
+    for _ in range(3):
+        x.grad = rg.ones(size)
+        natively(optimizer.step)
+        assert "updated" in capsys.readouterr().out
+    assert (x == -2).all()

@@ -1,8 +1,9 @@
 """Update rules of optimizers as kernels: one loop over a parameter, its gradient and its state.
 
 A rule is a function that writes its operands; it reads settings of its group, such as `nesterov`. A
-kernel is for the settings that the rule read when it was recorded. What else a rule reads would
-stay in the kernel as it was then, so a rule that does has none.
+kernel is for the settings that the rule read when it was recorded: constants, so that another one
+is seen. What else a rule reads would stay in the kernel as it was then, so a rule that does has
+none; nor has one that does more, such as printing.
 """
 
 from __future__ import annotations
@@ -23,24 +24,42 @@ if TYPE_CHECKING:
 __all__ = ["Updates", "natively", "within"]
 
 MISSING = object()
+EFFECTS = {"random", "print", "open", "input", "eval", "exec", "globals", "setattr", "vars"}
 PACKAGE = __name__.partition(".")[0] + "."
 
 
-class Noting(dict[str, Any]):
-    """A group's settings, and in `read` those that were asked for."""
+class Noting:
+    """A group's settings, and in `read` the names that were asked for; all else raises."""
 
     def __init__(self, group: dict[str, Any]) -> None:
-        super().__init__(group)
-        self.read: dict[str, Any] = {}
+        self.group = group
+        self.read: dict[str, None] = {}
 
     def __getitem__(self, name: str) -> Any:
-        self.read[name] = found = super().__getitem__(name)
-        return found
+        self.read[name] = None
+        return constant(self.group[name])
+
+    def __contains__(self, name: str) -> bool:
+        self.read[name] = None
+        return name in self.group
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a key, which is noted as read; as a dictionary's `get`."""
-        self.read[name] = found = super().get(name, default)
-        return found
+        self.read[name] = None
+        return constant(self.group.get(name, default))
+
+
+def constant(value: Any) -> Any:
+    """A setting that is a number, a text, a truth, or a tuple of these; TypeError for another."""
+    for each in value if type(value) is tuple else (value,):
+        if type(each) not in (bool, int, float, complex, str, type(None), type(MISSING)):
+            raise TypeError(f"a {type(each).__name__} may change")
+    return value
+
+
+def described(group: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The text of settings, which is another one for other constants; TypeError as `constant`."""
+    return repr([constant(group.get(name, MISSING)) for name in names])
 
 
 def reads_apart(rule: Any, seen: tuple[Any, ...] = ()) -> bool:
@@ -55,7 +74,8 @@ def reads_apart(rule: Any, seen: tuple[Any, ...] = ()) -> bool:
     if rule.__module__.startswith(PACKAGE):
         return False
     code, names = rule.__code__, inspect.getclosurevars(rule)
-    if "random" in code.co_names or any(isinstance(x, CodeType) for x in code.co_consts):
+    inner = any(isinstance(x, CodeType) for x in code.co_consts)
+    if inner or not EFFECTS.isdisjoint({*code.co_names, *names.builtins}):
         return True
     read = [*names.nonlocals.values(), *names.globals.values()]
     read += filter(None, (rule.__defaults__, rule.__kwdefaults__))
@@ -129,11 +149,14 @@ class Updates:
         if not door.AVAILABLE or (not ours and reads_apart(getattr(rule, "after", rule))):
             return None
         kind = rule, len(arrays), arrays[0].dtype.num
-        for names in self.read.get(kind, ()):
-            known = self.kernels.get((kind, names, tuple(map(group.get, names))), MISSING)
-            if known is not MISSING:
-                return known
-        noting = Noting(group)
+        choices, noting = self.read.get_or_make(kind, list), Noting(group)
+        try:
+            for names in choices:
+                known = self.kernels.get((kind, names, described(group, names)), MISSING)
+                if known is not MISSING:
+                    return known
+        except TypeError:
+            return None
 
         def of_operands(x: Any, g: Any, *others: Any) -> None:
             state = list(others[: len(arrays) - 2])
@@ -143,7 +166,10 @@ class Updates:
                     given[...] = held
 
         kernel = door.new_kernel(of_operands, (), (*arrays, *numbers), True)
-        names, choices = tuple(noting.read), self.read.get_or_make(kind, list)
+        names = tuple(noting.read)
         if names not in choices:
             choices.append(names)
-        return self.kernels.get_or_make((kind, names, (*noting.read.values(),)), lambda: kernel)
+        try:
+            return self.kernels.get_or_make((kind, names, described(group, names)), lambda: kernel)
+        except TypeError:
+            return None
