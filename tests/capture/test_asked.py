@@ -98,9 +98,26 @@ def is_float(x):
     return isinstance(x.sum().item(), float)
 
 
+def added_up(x):
+    total, count, line = 0.0, 1, ""
+    for v in x:
+        total += v.item()
+        count += v.long().item()
+        line += f"{total:.2f} "
+    count |= 8
+    count &= 12
+    count //= 2
+    total -= 0.5
+    total /= count
+    factor = x.sum().item()
+    factor *= 2
+    factor *= x
+    return total, count, line, factor.tolist()
+
+
 CASES = (returned, in_containers, in_a_dictionary_made_here, arithmetic, functions, the_largest,
          as_int, as_float, as_complex, f_string, formats, text, sum_of_a_list, of_generators,
-         truths, zipped, length_of_a_text, is_float)  # fmt: skip
+         truths, zipped, length_of_a_text, is_float, added_up)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", CASES, ids=lambda step: step.__name__)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import enum
 import functools
 import gc
+import importlib
+import io
+import itertools
+import sys
 import threading
 import types
 import warnings
@@ -1346,3 +1351,138 @@ def test_a_compiled_step_goes_backward_through_what_a_compiled_function_gave():
     np.testing.assert_allclose(*gradients, rtol=1e-6)
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+class Counting:
+    """An object that counts how often each of its methods runs."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+
+    @property
+    def factor(self):
+        self.counts["factor"] += 1
+        return 2.0
+
+    @property
+    def absent(self):
+        self.counts["absent"] += 1
+        raise AttributeError("absent")
+
+    def __getattr__(self, name):
+        if name == "counts" or name.startswith("__"):
+            raise AttributeError(name)
+        self.counts[name] += 1
+        return 3.0
+
+    def __iter__(self):
+        self.counts["iter"] += 1
+        return itertools.chain([1.0], [2.0])
+
+    def __reversed__(self):
+        self.counts["reversed"] += 1
+        return iter([4.0, 5.0])
+
+    def keys(self):
+        self.counts["keys"] += 1
+        return ["a", "b"]
+
+    def __getitem__(self, key):
+        self.counts["item"] += 1
+        return 6.0
+
+
+def looped_once(x, held):
+    for v in held:
+        x = x * v
+    return x
+
+
+def keyed_once(x, held):
+    return x * dict(held)["a"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        looped_once, keyed_once,
+        lambda x, held: x * held.factor,
+        lambda x, held: x * getattr(held, "factor", 1.0),
+        lambda x, held: x * 2 if hasattr(held, "factor") else x,
+        lambda x, held: x * getattr(held, "absent", 1.0),
+        lambda x, held: x * getattr(held, "other", 1.0),
+        lambda x, held: x * held.other,
+        lambda x, held: x * sum(held) + max(held),
+        lambda x, held: x * sum(reversed(held)),
+        lambda x, held: x * sum([*held]),
+        lambda x, held: x * 2 if 1.0 in held else x,
+    ],
+)  # fmt: skip
+def test_methods_of_an_object_run_once_in_each_call(step):
+    counts = []
+    for one in (step, rg.compile(step)):
+        held = Counting()
+        results = [one(rg.ones(2), held).tolist() for _ in range(4)]
+        counts.append((results, held.counts))
+    assert counts[0] == counts[1]
+
+
+def test_a_step_that_goes_through_a_loader_draws_as_often():
+    data = rg.utils.data.TensorDataset(rg.arange(6.0))
+    loader = rg.utils.data.DataLoader(data, batch_size=2, shuffle=True)
+
+    def step():
+        return [batch * 2 for (batch,) in loader]
+
+    found = []
+    for one in (step, rg.compile(step)):
+        rg.manual_seed(0)
+        found.append([[batch.tolist() for batch in one()] for _ in range(4)])
+    assert found[0] == found[1]
+
+
+IMPORTED = """
+import retrograd as rg
+told = []
+class Holder:
+    def __contains__(self, key):
+        told.append(key)
+        return True
+holder = Holder()
+@rg.compile
+def step(x):
+    return x * 2 if 1 in holder else x
+for _ in range(4):
+    step(rg.ones(3))
+"""
+GROUPS = """
+def step(x, index):
+    try:
+        print("tried")
+        x = x[index]
+    except* IndexError:
+        print("caught")
+    return x + 1
+"""
+
+
+def imported(text, tmp_path, monkeypatch):
+    """A module of a text."""
+    (tmp_path / "made_by_a_test.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "made_by_a_test", raising=False)
+    return importlib.import_module("made_by_a_test")
+
+
+def test_steps_of_a_module_that_is_being_imported(tmp_path, monkeypatch):
+    assert imported(IMPORTED, tmp_path, monkeypatch).told == [1] * 4
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no except*")
+def test_groups_of_exceptions_are_caught_in_each_call(tmp_path, monkeypatch):
+    step, found = imported(GROUPS, tmp_path, monkeypatch).step, []
+    for one in (step, rg.compile(step)):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            results = [one(rg.arange(3.0), rg.tensor([i])).tolist() for i in (0, 1, 2, 7, 1)]
+        found.append((results, out.getvalue()))
+    assert found[0] == found[1]

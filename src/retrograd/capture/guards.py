@@ -33,9 +33,10 @@ KEYS = (*CONSTANT, bool, type(None))
 
 def is_bound(value: Any) -> bool:
     """Whether something is a method of a built-in object, which may change."""
-    owner = getattr(value, "__self__", None)
-    built_in = isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType))
-    return built_in and owner is not None and not isinstance(owner, (types.ModuleType, type))
+    if not isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        return False
+    owner = value.__self__
+    return owner is not None and not isinstance(owner, (types.ModuleType, type))
 
 
 def is_changeable(value: Any) -> bool:
@@ -94,7 +95,7 @@ class Guards:
             return f"a {kind.__name__} from outside ({about})"
         elif isinstance(value, np.ndarray):
             return f"an array of NumPy's ({about})"
-        elif hasattr(value, "__next__"):
+        elif hasattr(type(value), "__next__"):
             return f"an iterator from outside ({about})"
         elif isinstance(value, VIEWS) or (is_bound(value) and not way_of(value)):
             return f"a {kind.__name__} from outside ({about})"

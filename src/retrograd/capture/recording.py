@@ -659,7 +659,8 @@ class Recording(Watcher):
             return type(value)([self.handed(v, reads) for v in value])
         if type(value) is dict:
             return {key: self.handed(v, reads) for key, v in value.items()}
-        if hasattr(value, "__next__") and not is_file(value):  # a replay would find it at its end
+        # a replay would find it at its end
+        if hasattr(type(value), "__next__") and not is_file(value):
             self.stop(f"a {type(value).__name__} is given to a call that is made again")
         return value
 

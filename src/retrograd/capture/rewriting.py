@@ -392,6 +392,8 @@ class Rewriter(ast.NodeTransformer):
         begin, end = [ast.copy_location(ast.Expr(each), node) for each in tried]
         return [begin, ast.copy_location(ast.Try([node], [], [], [end]), node)]
 
+    visit_TryStar = visit_Try  # noqa: N815 (Python's name)
+
 
 def is_path(node: Any) -> bool:
     """Whether an expression is a name, or attributes of one."""

@@ -56,6 +56,8 @@ PURE = {
 PURE_MODULES = {"math", "cmath", "itertools"}
 OF_NUMBERS = (abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum)
 HOLDING = (dict, len, list, tuple, zip, enumerate, reversed, iter, next)
+THROUGH = (list, tuple, set, sorted, sum, min, max, all, any, enumerate, zip, map, filter, iter)
+BY_METHODS = (dict, reversed)  # functions that ask an object for other methods than `__iter__`
 LAZY = (types.GeneratorType, map, filter, zip)  # what gives its elements when they are asked for
 GIVEN = (map, filter, sorted, max, min, iter)  # functions that call what they are given
 EAGER = (list, max, min, sorted, sum, tuple)  # functions that ask for all of them
@@ -387,13 +389,10 @@ class Watch:
         if self.stopped or isinstance(owner, ITERABLE):
             return owner
         own = None if isinstance(owner, Asked) else self.special(owner, "__iter__")
-        if own is not None:
-            found = self.call(own)
-            if isinstance(found, ITERABLE):
-                return found
-        if type(owner).__module__ != "itertools":
+        found = owner if own is None else self.call(own)
+        if not isinstance(found, ITERABLE) and type(owner).__module__ != "itertools":
             self.stop(f"a loop goes through a {type(owner).__name__}")
-        return owner
+        return owner if own is None else Given(found)
 
     def special(self, owner: Any, name: str) -> Any:
         """A method that Python looks up in the class of an object; None if it is Python's own."""
@@ -480,9 +479,12 @@ class Watch:
 
     def binary(self, name: str, a: Any, b: Any) -> Any:
         """What an operator of two operands gives."""
-        function = getattr(operator, name)
         if name in IN_PLACE:
-            self.changing(a)
+            if isinstance(a, Asked) and not isinstance(a, np.ndarray):  # a number or a text
+                name = name[1:] + "_" * (name in ("iand", "ior"))
+            else:
+                self.changing(a)
+        function = getattr(operator, name)
         if name in WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
             function = self.placed(function)
         if mentions((a, b)):
@@ -755,12 +757,11 @@ class Watch:
 
     def pure(self, function: Any, args: Any, options: Any) -> Any:
         """What a function of Python's gives, which reads nothing from outside."""
-        if function in (list, tuple, set, dict, sorted, sum, min, max, all, any, enumerate, zip,
-                        map, filter, iter, reversed):  # fmt: skip
-            args = [
-                v if isinstance(v, ITERABLE) or not hasattr(v, "__iter__") else self.through(v)
-                for v in args
-            ]
+        others = [v for v in args if not isinstance(v, ITERABLE) and hasattr(type(v), "__iter__")]
+        if others and is_one(function, BY_METHODS):
+            self.stop(f"{name_of(function)} of a {type(others[0]).__name__}")
+        elif is_one(function, THROUGH) and (len(args) == 1 or function not in (max, min)):
+            args = [self.through(v) if is_one(v, others) else v for v in args]
         if function in (float, int, complex) and len(args) == 1 and is_number(args[0]):
             number = self.recording.of_tensor(np.ndarray.item, args[0])
             return self.recording.derived(function, (number,), options)
@@ -775,8 +776,19 @@ class Watch:
 
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
         """`getattr`."""
-        if self.run(hasattr, owner, name) or not default:
-            return self.attribute(owner, name)
+        own = getattr(type(owner), "__getattr__", None)
+        if own is not None and not is_ours(own):
+            self.stop(f"{name} is read, which a function may give")
+            return getattr(owner, name, *default)
+        static = inspect.getattr_static(owner, name, MISSING)
+        if static is not MISSING or not default or self.run(hasattr, owner, name):
+            try:
+                return self.attribute(owner, name)
+            except AttributeError:
+                if not default:
+                    raise
+                self.stop(f"{name} is read, which a function does not give")
+                return default[0]
         if id(owner) in self.outer:
             self.guards.add(f"not hasattr({self.guards.name(owner)}, {name!r})", name)
         return default[0]
@@ -994,11 +1006,29 @@ class Watch:
             if not isinstance(owner, Module):
                 self.known[id(code)] = code
             return
-        if self.recording.suspended or importing(frame):
+        if self.recording.suspended or self.importing(frame):
             return
         self.recording.stop(
             f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
         )
+
+    def importing(self, frame: Any) -> bool:
+        """Whether a frame runs for an import in the step."""
+        while frame is not None and frame.f_code not in self.codes:
+            if frame.f_globals.get("__name__") == "importlib._bootstrap":
+                return True
+            frame = frame.f_back
+        return False
+
+
+class Given:
+    """What gives an iterator that the method of an object gave already."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def __iter__(self) -> Any:
+        return self.found
 
 
 def is_context(kind: type) -> bool:
@@ -1109,13 +1139,6 @@ def is_compiled(function: Any, compiled: Any) -> bool:
 def is_trusted(top: str) -> bool:
     """Whether what a module of this name does is known: Python's own, NumPy's or this package's."""
     return top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_")
-
-
-def importing(frame: Any) -> bool:
-    """Whether a frame runs for an import."""
-    while frame is not None and frame.f_globals.get("__name__") != "importlib._bootstrap":
-        frame = frame.f_back
-    return frame is not None
 
 
 def is_ours(value: Any) -> bool:
