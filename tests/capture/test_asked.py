@@ -112,7 +112,9 @@ def added_up(x):
     factor = x.sum().item()
     factor *= 2
     factor *= x
-    return total, count, line, factor.tolist()
+    parts = [total]
+    parts += [count, factor.tolist()]
+    return parts + [line]  # noqa: RUF005
 
 
 CASES = (returned, in_containers, in_a_dictionary_made_here, arithmetic, functions, the_largest,

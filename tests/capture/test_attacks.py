@@ -1383,6 +1383,10 @@ class Counting:
         self.counts["reversed"] += 1
         return iter([4.0, 5.0])
 
+    def __call__(self, x):
+        self.counts["call"] += 1
+        return x * 7.0
+
     def keys(self):
         self.counts["keys"] += 1
         return ["a", "b"]
@@ -1412,6 +1416,8 @@ def keyed_once(x, held):
         lambda x, held: x * getattr(held, "absent", 1.0),
         lambda x, held: x * getattr(held, "other", 1.0),
         lambda x, held: x * held.other,
+        lambda x, held: x * held.absent,
+        lambda x, held: held(x),
         lambda x, held: x * sum(held) + max(held),
         lambda x, held: x * sum(reversed(held)),
         lambda x, held: x * sum([*held]),

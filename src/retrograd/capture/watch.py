@@ -323,7 +323,7 @@ class Watch:
             return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
                              getattr(owner, name), about)  # fmt: skip
         of_class = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), MISSING)
-        if isinstance(of_class, property):
+        if isinstance(of_class, property) and not answers(kind):
             self.guards.add(f"{known}.{name} is {self.guards.name(of_class)}", about)
             return self.call(of_class.fget, owner)
         if space is not None and name in space:
@@ -485,6 +485,8 @@ class Watch:
             else:
                 self.changing(a)
         function = getattr(operator, name)
+        if name in ("add", "iadd") and type(a) is type(b) is list and not self.stopped:
+            return self.run(function, a, b)  # which reads none of their elements
         if name in WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
             function = self.placed(function)
         if mentions((a, b)):
@@ -589,6 +591,9 @@ class Watch:
 
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
+        if answers(type(function)) and not isinstance(function, Module):
+            self.stop(f"a {type(function).__name__} is called")
+            return self.run(function, *self.plain(args), **self.plain(options))
         told = is_told(function) or any(isinstance(v, LAZY) for v in args)
         if function is warnings.warn or (self.stopped and told):
             function = self.placed(function)
@@ -776,11 +781,10 @@ class Watch:
 
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
         """`getattr`."""
-        own = getattr(type(owner), "__getattr__", None)
-        if own is not None and not is_ours(own):
+        static = inspect.getattr_static(owner, name, MISSING)
+        if answers(type(owner)) and (static is MISSING or isinstance(static, property)):
             self.stop(f"{name} is read, which a function may give")
             return getattr(owner, name, *default)
-        static = inspect.getattr_static(owner, name, MISSING)
         if static is not MISSING or not default or self.run(hasattr, owner, name):
             try:
                 return self.attribute(owner, name)
@@ -1029,6 +1033,12 @@ class Given:
 
     def __iter__(self) -> Any:
         return self.found
+
+
+def answers(kind: type) -> bool:
+    """Whether code of the user's answers when a class does not have an attribute."""
+    own = getattr(kind, "__getattr__", None)
+    return own is not None and not is_ours(own)
 
 
 def is_context(kind: type) -> bool:
