@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import re
 from operator import attrgetter
 from pathlib import Path
@@ -82,15 +83,17 @@ MODULES = {module_of(path): path for path in FILES}
 
 @functools.cache
 def nodes(text: str) -> list[ast.AST]:
-    """What `ast.walk` gives of a file, which many rules ask for."""
+    """What `ast.walk` gives of a file, the module first: many rules ask for it."""
     return list(ast.walk(ast.parse(text)))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forgotten():
-    """Leave a million nodes to no other test."""
+    """Leave a million nodes to no other test, and to no search for garbage."""
+    gc.disable()
     yield
     nodes.cache_clear()
+    gc.enable()
 
 
 def imported(path: Path) -> list[tuple[int, str]]:
@@ -217,12 +220,12 @@ def test_no_folder_is_crowded():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_function_imports(path):
-    for node in nodes(path.read_text()):
+    found = nodes(path.read_text())
+    lines = {node.lineno for node in found if isinstance(node, (ast.Import, ast.ImportFrom))}
+    for node in found:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for inner in ast.walk(node):
-                assert not isinstance(inner, (ast.Import, ast.ImportFrom)), (
-                    f"{path.name}:{inner.lineno} imports inside {node.name}()"
-                )
+            inside = lines.intersection(range(node.lineno, node.end_lineno + 1))
+            assert not inside, f"{path.name}:{min(inside)} imports inside {node.name}()"
 
 
 # Where classes are told from each other that stand for arrays: in their own rooms.
@@ -299,7 +302,7 @@ def test_every_name_a_formula_asks_of_xp_exists_in_every_namespace(path):
 
 def test_modules_say_what_they_do():
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
+        assert ast.get_docstring(nodes(path.read_text())[0]), f"{path} has no docstring"
 
 
 # Who may lay an array over memory, and why it stays within it.
@@ -343,10 +346,10 @@ NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
 LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__", "__array_struct__"}
 
 
-def over_memory(tree: ast.AST) -> set[str]:
+def over_memory(text: str) -> set[str]:
     """The names in a module by which an array could be laid over memory of another's."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(text):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and not getattr(node, "level", 0):
             words = [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
             found |= NEVER & {part for word in words for part in word.split(".")}
@@ -373,14 +376,14 @@ def over_memory(tree: ast.AST) -> set[str]:
     ],
 )
 def test_the_rule_about_memory_sees_what_lays_arrays_over_it(text, name):
-    assert name in over_memory(ast.parse(text))
+    assert name in over_memory(text)
 
 
 def test_arrays_are_laid_over_memory_only_where_bounds_are_checked():
     found = {
         (name, str(path.relative_to(ROOT)))
         for path in FILES
-        for name in over_memory(ast.parse(path.read_text()))
+        for name in over_memory(path.read_text())
     }
     assert found == set(OVER_MEMORY)
 
@@ -430,9 +433,10 @@ def multiplied_masks(formula: ast.FunctionDef | ast.Lambda) -> list[ast.BinOp]:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_formula_multiplies_by_a_mask(path):
     for node in nodes(path.read_text()):
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.args.args[:1]:
-            formula = node.args.args[0].arg == "xp"
-            found = [ast.unparse(product) for product in multiplied_masks(node) if formula]
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and [
+            each.arg for each in node.args.args[:1]
+        ] == ["xp"]:
+            found = [ast.unparse(product) for product in multiplied_masks(node)]
             assert not found, f"{path.name}:{node.lineno} needs zero_where: {found}"
 
 
@@ -465,10 +469,10 @@ CORE = [
 ]
 
 
-def reached(tree: ast.AST) -> list[tuple[int, str]]:
+def reached(text: str) -> list[tuple[int, str]]:
     """(line, name) of what a module imports of the package, or reaches from there by dots."""
     known, found = {"retrograd": "retrograd"}, []
-    for node in ast.walk(tree):
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             pairs = [(each.asname, each.name) for each in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -480,7 +484,7 @@ def reached(tree: ast.AST) -> list[tuple[int, str]]:
         own = [pair for pair in pairs if f"{pair[1]}.".startswith("retrograd.")]
         known |= dict(own)
         found += [(node.lineno, name) for _, name in own]
-    for node in ast.walk(tree):
+    for node in nodes(text):
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
             if first in known:
@@ -511,20 +515,20 @@ def is_of_the_world(name: str) -> bool:
     ],
 )
 def test_what_is_of_the_outer_ring_is_seen_in_tests(text, seen):
-    assert any(is_of_the_world(name) for _, name in reached(ast.parse(text))) == seen
+    assert any(is_of_the_world(name) for _, name in reached(text)) == seen
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(HOUSE)))
 def test_the_tests_of_the_inner_rings_use_nothing_of_the_outer_one(path):
     """But for methods of tensors, which `make test-core` finds."""
-    found = reached(ast.parse(path.read_text()))
+    found = reached(path.read_text())
     assert not [each for each in found if is_of_the_world(each[1])]
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(Path(__file__).parent)))
 def test_no_test_module_holds_a_generator(path):
     """Tests that drew from one would depend on their order: the sealed `np.random` is theirs."""
-    for node in ast.parse(path.read_text()).body:
+    for node in nodes(path.read_text())[0].body:
         value = getattr(node, "value", None)
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(value, ast.Call):
             made = ast.unparse(value.func).rpartition(".")[2]
