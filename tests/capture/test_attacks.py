@@ -1492,3 +1492,17 @@ def test_groups_of_exceptions_are_caught_in_each_call(tmp_path, monkeypatch):
             results = [one(rg.arange(3.0), rg.tensor([i])).tolist() for i in (0, 1, 2, 7, 1)]
         found.append((results, out.getvalue()))
     assert found[0] == found[1]
+
+
+def test_overlapping_windows_are_written_from_the_first_call_on():
+    def step(x, mask):
+        x = x * 1
+        with rg.no_grad():
+            x.unfold(0, 2, 1).masked_fill_(mask, 9.0)
+        return x
+
+    compiled = rg.compile(step)
+    mask = rg.tensor([[False, True], [False, False], [False, False], [False, False]])
+    for _ in range(3):
+        assert compiled(rg.arange(5.0), mask).tolist() == [0.0, 9.0, 2.0, 3.0, 4.0]
+    assert not compiled.compiled.reasons

@@ -741,3 +741,22 @@ def test_views_from_before_a_write_are_joined_with_their_new_history():
     joined = rg.cat([view, view])
     assert joined.tolist() == [6.0] * 4
     assert joined.requires_grad
+
+
+PARTS = {
+    "index_fill_": lambda v: v.index_fill_(0, rg.tensor([0]), 9.0),
+    "index_add_": lambda v: v.index_add_(0, rg.tensor([0]), rg.full((1, 2), 8.0)),
+    "scatter_": lambda v: v.scatter_(0, rg.zeros(1, 2, dtype=rg.int64), 9.0),
+    "masked_fill_": lambda v: v.masked_fill_(rg.tensor([[True, True], [False, False]]), 9.0),
+    "put_": lambda v: v.put_(rg.tensor([0, 1]), rg.full((2,), 9.0)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("last", [1.0, float("nan")])
+def test_what_is_written_to_a_window_is_in_the_windows_that_overlap(name, last):
+    x = rg.tensor([1.0, 1.0, last])
+    windows = x.unfold(0, 2, 1)
+    PARTS[name](windows)
+    np.testing.assert_array_equal(x.numpy(), [9.0, 9.0, last])
+    assert windows[1, 0].item() == 9.0

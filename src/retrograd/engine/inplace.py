@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from .. import modes
-from ..kernels.allocation import has_class, has_memory
-from ..kernels.memory import as_it_lay, memory_order
+from ..kernels.allocation import has_class, has_memory, is_seen
+from ..kernels.memory import as_it_lay, memory_order, overlaps
 from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
@@ -157,10 +157,14 @@ def history_of(target: Tensor) -> Any:
 
 def store(target: Tensor, result: Tensor) -> None:
     """Write the values of `result`, and its tangents, into the memory of `target`."""
-    if not (has_memory(target._array) and has_memory(result._array)):
-        exchange(target, result._array)
-    else:
-        copyto(target._array, result._array, casting="unsafe")
+    array, values = target._array, result._array
+    if not (has_memory(array) and has_memory(values)):
+        exchange(target, values)
+    elif not is_seen(array) or array.flags.c_contiguous or not overlaps(array):
+        copyto(array, values, casting="unsafe")
+    else:  # of elements in one place, only those that changed: the others have the old value
+        changed = (values != array) & ~(np.isnan(values) & np.isnan(array))
+        copyto(array, values, casting="unsafe", where=changed)
     for level in modes.state.levels if modes.special else ():
         level.rewrite(target, result)
 
