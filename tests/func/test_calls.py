@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
@@ -132,6 +134,40 @@ def test_buffers_written_by_the_module_are_the_given_ones():
     functional_call(net, buffers, rg.tensor([[0.0, 1.0], [2.0, 5.0]]))
     assert buffers["running_mean"].tolist() == [1.0, 3.0]
     assert net.running_mean.tolist() == [0.0, 0.0]
+
+
+class Counting(nn.Module):
+    """A module whose buffer is another tensor after each call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", rg.zeros(()))
+
+    def forward(self, x):
+        self.n = self.n + 1
+        return (x * self.n).reshape(2)
+
+
+def test_a_buffer_that_the_call_replaces_is_in_the_dictionary_in_the_end():
+    net = Counting()
+    given = {"n": rg.tensor(5.0), "other": X}
+    assert functional_call(net, given, X).tolist() == [6.0, 18.0]
+    assert (given["n"].item(), given["other"] is X, net.n.item()) == (6.0, True, 0.0)
+    with pytest.raises(RuntimeError):  # after the write
+        functional_call(net, given, rg.ones(3))
+    assert (given["n"].item(), net.n.item()) == (7.0, 0.0)
+    twice = {"0.n": rg.tensor(5.0)}  # which has two names
+    functional_call(nn.Sequential(net, net), twice, X)
+    assert (twice["0.n"].item(), list(twice)) == (7.0, ["0.n"])
+
+
+def test_one_of_several_dictionaries_and_one_that_cannot_be_written_stay_as_they_are():
+    first, second = {"n": rg.tensor(5.0)}, {"m": rg.tensor(1.0)}
+    functional_call(Counting(), (first, second), X)
+    assert (first["n"].item(), list(second)) == (5.0, ["m"])
+    fixed = types.MappingProxyType(first)
+    assert functional_call(Counting(), fixed, X).tolist() == [6.0, 18.0]
+    assert first["n"].item() == 5.0
 
 
 def test_ensemble_equals_its_members():

@@ -6,7 +6,7 @@ Modules are known only by their methods (`named_parameters`, `named_buffers`, `g
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +33,8 @@ def functional_call(
     The values come in one dictionary by name, or several; what is missing stays as it is, unless
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
     `args` is a tuple, or the only argument. Other names are attributes, which the module has for
-    the call, unless `strict`: then RuntimeError. Raises ValueError for a name in two dictionaries,
+    the call, unless `strict`: then RuntimeError. Where the call gives the module another tensor
+    (`self.steps = self.steps + 1`), the only dictionary gets it in the end. Raises ValueError for a name in two dictionaries,
     and for different values under several names of one parameter, TypeError for a value that is no
     tensor, or that would replace none, AttributeError for a submodule that is not there, KeyError
     for an empty name. Source: PyTorch's `func.functional_call`.
@@ -54,7 +55,7 @@ def replaced(
     module: Any, given: Mapping[str, Any], tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
     """A context in which `module` has other values, as `functional_call` says."""
-    own = dict(_named(module))
+    own, asked = dict(_named(module)), given
     unknown = [name for name in given if name not in own]
     given = _tied(own, given) if tie_weights else given
     missing = [name for name in own if name not in given]
@@ -71,8 +72,12 @@ def replaced(
             before[name] = exchange(module, name, value)
         yield
     finally:
+        left = {name: _held(*_place(module, name)) for name in before if name in asked}
         for name, value in reversed(before.items()):  # one place may have several names
             exchange(module, name, value)
+        if isinstance(asked, MutableMapping):
+            changed = {n: t for n, t in left.items() if t is not asked[n] and t is not ABSENT}
+            asked.update(changed)
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
@@ -105,14 +110,14 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     return wrapped
 
 
-def _merged(dicts: Any) -> dict[str, Any]:
+def _merged(dicts: Any) -> Mapping[str, Any]:
     if not isinstance(dicts, (list, tuple)):
         if not hasattr(dicts, "items"):
             raise ValueError(
                 "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but "
                 f"got {type(dicts)}"
             )
-        return dict(dicts)
+        return dicts  # type: ignore[no-any-return]
     merged: dict[str, Any] = {}
     for each in dicts:
         if not hasattr(each, "items"):
@@ -147,14 +152,23 @@ def _tied(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {**tied, **given}
 
 
-def exchange(module: Any, name: str, value: Any) -> Any:
-    """Give a module another parameter, buffer or attribute, or none; return what was there."""
+def _place(module: Any, name: str) -> tuple[Any, str, Any]:
+    """The module that holds `name`, its name there, and the table with it, None if there is none."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
     if not last:
         raise KeyError('functional_call: tensor name can\'t be empty string ""')
-    table = next((t for t in (owner._parameters, owner._buffers) if last in t), None)
-    before = getattr(owner, last, ABSENT) if table is None else table[last]
+    return owner, last, next((t for t in (owner._parameters, owner._buffers) if last in t), None)
+
+
+def _held(owner: Any, last: str, table: Any) -> Any:
+    return getattr(owner, last, ABSENT) if table is None else table[last]
+
+
+def exchange(module: Any, name: str, value: Any) -> Any:
+    """Give a module another parameter, buffer or attribute, or none; return what was there."""
+    owner, last, table = _place(module, name)
+    before = _held(owner, last, table)
     for each in (value, before):
         if not (each is None or each is ABSENT or isinstance(each, Tensor)):
             what = f"given for {name!r}" if each is value else f"which {name!r} is"
