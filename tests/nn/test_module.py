@@ -377,6 +377,43 @@ def test_conversion_keeps_the_gradient_objects():
     assert grad.dtype is rg.float64
 
 
+def test_a_conversion_that_fails_leaves_parameters_and_their_gradients():
+    def failing(t):
+        if t is not layer.weight and (t == 1).all():
+            raise ValueError
+        return t.double()
+
+    layer = nn.Linear(2, 2, bias=False)
+    layer(rg.ones(1, 2)).sum().backward()
+    grad = layer.weight.grad
+    for failed, convert in (
+        (AssertionError, layer.cuda),
+        (ValueError, lambda: layer._apply(failing)),
+    ):
+        with pytest.raises(failed):
+            convert()
+        assert layer.weight.grad is grad
+        assert (layer.weight.dtype, grad.dtype) == (rg.float32, rg.float32)
+        assert grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_buffer_with_a_graph_keeps_it_when_it_is_converted():
+    module = nn.Module()
+    module.register_buffer("b", rg.ones(3, requires_grad=True))
+    before = module.b
+    assert module.double().b.dtype is rg.float64
+    (module.half().b * rg.tensor([1, 2, 3])).sum().backward()
+    assert before.grad.tolist() == [1, 2, 3]
+    with rg.no_grad():
+        assert not module.double().b.requires_grad
+
+
+def test_an_expanded_buffer_that_is_converted_lies_row_by_row():
+    module = nn.Module()
+    module.register_buffer("k", rg.arange(3.0).expand(2, 3))
+    assert module.double().k.stride() == module.k.half().stride() == (3, 1)
+
+
 def test_a_deep_copied_parameter_keeps_the_order_of_its_elements_in_memory():
     layer = nn.Conv2d(2, 3, 2).to(memory_format=rg.channels_last)
     other = copy.deepcopy(layer)

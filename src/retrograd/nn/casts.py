@@ -8,9 +8,9 @@ from .. import dtypes
 from ..engine.placement import device
 from ..engine.subclasses import with_class
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.core.engine_ops import held_by
 from ..ops.creation.like import empty_like
 from ..ops.creation.memory_format import arranged, check_format, memory_format
+from ..ops.tensor.conversion import convert
 from .parameter import Buffer
 
 __all__ = ["cast", "empty_on", "in_memory_format", "is_real", "of_kind", "on_device", "parse_to"]
@@ -24,10 +24,12 @@ def is_real(t: Tensor) -> bool:
 
 
 def cast(t: Tensor, target: dtypes.dtype) -> Tensor:
-    """`t` itself if it has the dtype, else a converted tensor without history."""
+    """`t` itself if it has the dtype, else a converted tensor; a buffer keeps its history."""
     if t.dtype is target:
         return t
-    return of_kind(t, held_by(target.numpy, t._array).astype(target.numpy))
+    if t.requires_grad:
+        return convert(t, target.numpy)
+    return of_kind(t, convert(new_tensor(t._array), target.numpy)._array)
 
 
 def of_kind(t: Tensor, array: Any) -> Tensor:

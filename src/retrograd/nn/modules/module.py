@@ -169,13 +169,16 @@ class Module(Tree):
                 continue
             grad = param.grad
             if casts.overwrites:
-                made = self._parameters[name] = Parameter(fn(param.detach()), param.requires_grad)
-                made.grad = None if grad is None else fn(grad)
+                new = Parameter(fn(param.detach()), param.requires_grad)
+                new.grad = None if grad is None else fn(grad)
+                self._parameters[name] = new
                 continue
+            made = fn(alias(param, None))  # may raise, and so may the next
+            of_grad = None if grad is None else fn(alias(grad, None))
             param.grad = None
-            param.data = fn(alias(param, None))
-            if grad is not None:
-                grad.data = fn(alias(grad, None))
+            param.data = made
+            if grad is not None and of_grad is not None:
+                grad.data = of_grad
                 param._gradient = grad  # of any dtype where `grad_dtype` says which
         for name, buffer in self._buffers.items():
             if buffer is not None:
