@@ -34,10 +34,12 @@ def functional_call(
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
     `args` is a tuple, or the only argument. Other names are attributes, which the module has for
     the call, unless `strict`: then RuntimeError. Where the call gives the module another tensor
-    (`self.steps = self.steps + 1`), the only dictionary gets it in the end. Raises ValueError for a name in two dictionaries,
-    and for different values under several names of one parameter, TypeError for a value that is no
-    tensor, or that would replace none, AttributeError for a submodule that is not there, KeyError
-    for an empty name. Source: PyTorch's `func.functional_call`.
+    (`self.steps = self.steps + 1`), a dictionary that is the only one gets it in the end.
+
+    Raises ValueError for a name in two dictionaries, and for different values under several names
+    of one parameter, TypeError for a value that is no tensor, or that would replace none,
+    AttributeError for a submodule that is not there, KeyError for an empty name. Source: PyTorch's
+    `func.functional_call`.
 
     >>> line = rg.nn.Linear(1, 1)
     >>> values = {"weight": rg.tensor([[2.0]]), "bias": rg.tensor([1.0])}
@@ -153,7 +155,7 @@ def _tied(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(module: Any, name: str) -> tuple[Any, str, Any]:
-    """The module that holds `name`, its name there, and the table with it, None if there is none."""
+    """The module that holds `name`, its name there, and the table with it, or None."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
     if not last:
