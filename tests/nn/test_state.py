@@ -192,3 +192,15 @@ def test_a_state_may_be_asked_for_by_position_as_in_older_programs():
     assert found["own.weight"] is module.weight
     with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
         assert list(module.state_dict(None)) == ["weight", "bias"]
+
+
+def test_a_value_that_cannot_be_written_is_listed_and_the_others_are_loaded():
+    module = nn.Module()
+    module.register_buffer("k", rg.arange(3.0).expand(2, 3))
+    module.register_buffer("a", rg.zeros(2))
+    state = {"k": rg.ones(2, 3), "a": rg.ones(2)}
+    with pytest.raises(RuntimeError, match=r'named "k".*\[2, 3\].*refers to a single memory'):
+        module.load_state_dict(state)
+    assert (module.k.tolist(), module.a.tolist()) == ([[0, 1, 2]] * 2, [1, 1])
+    with pytest.raises(RuntimeError, match=r'named "a".*meta tensor'):
+        module.load_state_dict({"k": rg.ones(2, 3), "a": rg.ones(2, device="meta")})

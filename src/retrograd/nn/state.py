@@ -281,14 +281,25 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
     if value.is_meta and not found.is_meta:
         warnings.warn(NO_COPY.format(key=key), UserWarning, stacklevel=2)
         return ""
+    try:
+        _copied_into(value, found, array)
+    except Exception as e:
+        return (
+            f'While copying the parameter named "{key}", whose dimensions in the model are '
+            f"{value.shape} and whose dimensions in the checkpoint are {found.shape}, an exception "
+            f"occurred: {e}"
+        )
+    return ""
+
+
+def _copied_into(value: Tensor, found: Tensor, array: Any) -> None:
     if not has_memory(value._array):
         with modes.Changed(grad=False):
             value.copy_(found)
-        return ""
+        return
     check_writable(value, "load_state_dict")
     copyto(value._array, held_by(value._array.dtype, array), casting="unsafe")
     wrote(value, "load_state_dict")
-    return ""
 
 
 def swapped(value: Tensor, found: Tensor, key: str, assign: bool) -> str:
