@@ -12,6 +12,8 @@ import pytest
 import retrograd
 from retrograd.torch.alias.explain import explain
 
+from . import children
+
 NAMES = Path(__file__).parents[2] / "data" / "names.json"  # of PyTorch's modules
 
 
@@ -24,9 +26,7 @@ def run(*arguments, folder=None):
 
 def printed(code):
     """What a program prints under the alias."""
-    done = run("-c", f"import retrograd.as_torch\n{code}")
-    assert not done.returncode, done.stderr
-    return done.stdout.strip()
+    return children.printed(code).strip()
 
 
 def write(folder, name, text):

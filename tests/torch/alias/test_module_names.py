@@ -7,11 +7,7 @@ import sys
 
 import pytest
 
-
-def printed(code: str) -> str:
-    whole = ("-c", f"import retrograd.as_torch\n{code}")
-    done = subprocess.run([sys.executable, *whole], capture_output=True, text=True, check=True)
-    return done.stdout
+from .children import printed
 
 
 @pytest.mark.parametrize(
