@@ -36,14 +36,15 @@ demo-distributed: $(VENV)/.demo $(VENV)/.distributed
 picture: demo
 	cp demo/picture.jpg docs/demo.jpg
 
-# The whole suite: laws, which are half of it, and the rest; then what is tested once more.
+# The whole suite: laws, which are half of it, and the rest; then what is tested once more. REST names
+# fewer tests of the rest.
 test: test-laws test-rest test-python test-uncompiled
 
 test-laws: $(VENV)/.test
 	$(PYTEST) tests/laws
 
 test-rest: $(VENV)/.test
-	$(PYTEST) --ignore=tests/laws
+	$(PYTEST) --ignore=tests/laws $(REST)
 
 test-python: $(VENV)/.test
 	RETROGRAD_NATIVE=0 $(PYTEST) $(IN_PYTHON)

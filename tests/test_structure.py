@@ -469,6 +469,23 @@ CORE = [
 ]
 
 
+def left_out(part: str) -> set[Path]:
+    """The test modules that CI leaves out of a part."""
+    (given,) = re.findall(rf'{part}="(.*?)"', (HOUSE / ".ci" / "run").read_text(), re.DOTALL)
+    found = {
+        path
+        for word in re.findall(r"--ignore(?:-glob)?=(\S+)", given)
+        for place in HOUSE.glob(word)
+        for path in [place, *place.rglob("test_*.py")]
+    }
+    return found & set(TESTS)
+
+
+def test_what_ci_leaves_out_of_the_whole_tree_runs_without_pytorch_s_world():
+    assert len(left_out("REST")) > 70
+    assert left_out("REST") <= set(CORE) - left_out("CORE")
+
+
 def reached(text: str) -> list[tuple[int, str]]:
     """(line, name) of what a module imports of the package, or reaches from there by dots."""
     known, found = {"retrograd": "retrograd"}, []
