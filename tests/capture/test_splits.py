@@ -164,8 +164,15 @@ def of_partials(x):
     return x * 2
 
 
+def changed_list(x):
+    kept = x.tolist()
+    kept += [x[1].item()]
+    return kept
+
+
 SPLIT = (printed, texts, histories, text_of_its_moment, methods_of_a_text, lists, arrays, numpys,
-         back_from_numpy, branches, clocks, files, numbers_at_random, of_partials)  # fmt: skip
+         back_from_numpy, branches, clocks, files, numbers_at_random, of_partials,
+         changed_list)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", SPLIT, ids=lambda step: step.__name__)
@@ -225,12 +232,6 @@ def given_another_shape(x):
     a = (x * 2).numpy()
     a.shape = (3, 1)
     return a
-
-
-def changed_list(x):
-    kept = x.tolist()
-    kept += [x[1].item()]
-    return kept
 
 
 def indexed(x):
@@ -293,7 +294,7 @@ def cached_call(x):
 
 
 PLAIN = (written_by_numpy, written_by_ufunc, written_by_method, written_by_index, written_in_place,
-         written_at_random, written_later, given_another_shape, changed_list, indexed, key,
+         written_at_random, written_later, given_another_shape, indexed, key,
          unpacked, written_within_try, divided_within_try, shown_within_vmap, named_tuple, unbound,
          file_that_is_read, cached_call)  # fmt: skip
 

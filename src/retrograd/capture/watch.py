@@ -766,7 +766,7 @@ class Watch:
         if others and is_one(function, BY_METHODS):
             self.stop(f"{name_of(function)} of a {type(others[0]).__name__}")
         elif is_one(function, THROUGH) and (len(args) == 1 or function not in (max, min)):
-            args = [self.through(v) if is_one(v, others) else v for v in args]
+            args = [self.through(v) if any(v is each for each in others) else v for v in args]
         if function in (float, int, complex) and len(args) == 1 and is_number(args[0]):
             number = self.recording.of_tensor(np.ndarray.item, args[0])
             return self.recording.derived(function, (number,), options)
