@@ -55,14 +55,14 @@ DIFFER = {
         "lib.nn.functional.interpolate(x0,scale_factor=2,mode='bilinear')": 2,
         "lib.nn.functional.scaled_dot_product_attention(x0,x1,x2)": 2,
         "lib.nn.functional.scaled_dot_product_attention(x0,x1,x2,is_causal=True)": 2,
-        "linalg.householder_product": 6, "nn.functional.bilinear": 36,
-        "nn.functional.upsample_bilinear": 2, "ormqr": 60, "tensordot": 60, "triangular_solve": 10,
+        "linalg.householder_product": 6, "nn.functional.upsample_bilinear": 2, "ormqr": 60,
+        "tensordot": 21, "triangular_solve": 10,
     },
     "transforms run along a dimension that PyTorch leaves innermost": {
         "lib.fft.ifft(x0,dim=0)": 7,
     },
     "whose channels are innermost is told by the input, here by the cotangent as well": {
-        "lib.nn.functional.group_norm(x0,2)": 3, "lib.nn.functional.instance_norm(x0)": 2,
+        "lib.nn.functional.group_norm(x0,2)": 3, "lib.nn.functional.instance_norm(x0)": 1,
         "lib.nn.functional.interpolate(x0,scale_factor=2)": 2,
         "nn.functional.adaptive_max_pool3d": 3, "nn.functional.channel_shuffle": 1,
         "nn.functional.conv_transpose1d": 8, "nn.functional.interpolate": 7,
@@ -74,7 +74,7 @@ DIFFER = {
         "lib.nn.functional.binary_cross_entropy_with_logits(x0,x1,reduction='none')": 7,
         "lib.polar(x0,x1)": 17, "lib.renorm(x0,2,1,0.5)": 4, "lib.slice_scatter(x0,x1)": 2,
         "logit": 4, "nn.functional.cosine_similarity": 12, "nn.functional.layer_norm": 5,
-        "nn.functional.multilabel_soft_margin_loss": 6, "nn.functional.rms_norm": 5,
+        "nn.functional.rms_norm": 5,
         "rot90": 4, "sgn": 1, "slice_scatter": 2, "special.chebyshev_polynomial_t": 3,
         "special.chebyshev_polynomial_u": 3, "special.chebyshev_polynomial_v": 3,
         "special.chebyshev_polynomial_w": 3, "special.hermite_polynomial_h": 3,
@@ -115,8 +115,7 @@ def test_strides_are_those_of_pytorch(part):
 
 
 OF_THEIR_OWN = {  # formulas that follow another value than their leader
-    *("angle", "cdist", "erfinv", "lib.cdist(x0,x1)", "linalg.pinv", "x0.abs()", "x0.angle()"),
-    *("x0**x1", "x0.norm(dim=1)"),
+    *("angle", "erfinv", "linalg.pinv", "x0.abs()", "x0.angle()", "x0.norm(dim=1)"),
 }
 
 
@@ -138,8 +137,35 @@ def test_recorded_gradients_have_the_same_strides():
     assert compared > 900
 
 
-def test_of_a_thousand_strides_of_the_table_less_than_seven_differ():
-    assert sum(ALLOWED.values()) < 0.007 * 59000
+def test_of_a_thousand_strides_of_the_table_less_than_six_differ():
+    assert sum(ALLOWED.values()) < 0.006 * 59000
+
+
+TURNED = {  # what PyTorch gives for cotangents that lie in reversed order, of inputs in row-major
+    "x0.amax(0)": [(6, 1, 3)], "x0.var(2)": [(2, 8, 1)], "x0.nansum(0)": [(6, 1, 3)],
+    "x0.norm(dim=2, keepdim=True)": [(2, 8, 1)], "lib.std_mean(x0, 0)": [(6, 1, 3)],
+    "lib.log_softmax(x0, 1)": [(6, 2, 1)], "lib.nn.functional.logsigmoid(x0)": [(1, 4, 12)],
+    "lib.nn.functional.pad(x0, (1, 1), mode='reflect')": [(6, 2, 1)],
+    "lib.nn.functional.pad(x0, (1, 1), mode='circular')": [(6, 2, 1)],
+    "lib.pixel_shuffle(x0.repeat(4, 1, 1), 2)": [(6, 2, 1)],
+    "lib.pixel_unshuffle(x0, 1)": [(6, 2, 1)], "x0.clone().copy_(x1)": [(6, 2, 1), (1, 4, 12)],
+    "lib.nn.functional.batch_norm(x0, None, None, training=True)": [(6, 2, 1)],
+    "x0**x1": [(6, 2, 1), (1, 4, 12)], "x1[0].mT @ x0": [(6, 1, 3), (6, 2, 1)],
+    "lib.tensordot(x0.mT, x1.mT, 3)": [(6, 2, 1), (6, 2, 1)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("expression", TURNED)
+def test_cotangents_in_another_order_lead_where_they_do_in_pytorch(expression, create_graph):
+    x = [rg.from_numpy(np.arange(24.0).reshape(4, 3, 2) / 24 + n).requires_grad_() for n in (1, 2)]
+    found = ops_format.tensors(eval(expression, {"lib": rg, "x0": x[0], "x1": x[1]}))
+    given = [rg.ones(tuple(t.shape[::-1]), dtype=t.dtype) for t in found]
+    given = [g.permute([*range(g.ndim)][::-1]) for g in given]
+    x = x[: 1 + ("x1" in expression)]
+    assert [g.stride() for g in grad(found, x, given, create_graph=create_graph)] == TURNED[
+        expression
+    ]
 
 
 REDUCED = ["sum", "mean", "std", "logsumexp", "norm", "amax", "softmax", "nansum"]

@@ -135,8 +135,9 @@ class Op(Kind):
     that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
     though the op is not elementwise: it takes sums or maxima along dimensions. `leads` names the
     value that the formulas' results lie as; without, that is the cotangent. `contiguous` names
-    inputs whose gradients are in row-major order, whatever leads. `flops` counts the floating-point
-    operations of a product, of results, inputs and parameters, an addition as one.
+    inputs whose gradients are in row-major order, whatever leads. A formula that calls `laid_out`
+    decides by itself. `flops` counts the floating-point operations of a product, of results, inputs
+    and parameters, an addition as one.
     """
 
     members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
@@ -218,6 +219,7 @@ class Op(Kind):
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
+        self.settled = {n for n, f in self.vjps.items() if "laid_out" in f.__code__.co_names}
         self.flat = tuple(contiguous.replace(" ", "").split(",")) if contiguous else ()
         flat = [name in self.flat for name in self.vjps]
         plain = [
@@ -371,7 +373,8 @@ class Op(Kind):
         leader = values[leads - FIRST] if leads >= FIRST else g
         for i, (name, reads) in enumerate(zip(self.vjps, self.table.reads, strict=True)):
             c, rows = found[i], name in self.flat
-            if c is not None and (rows or (leads and any(leader._array.strides))):
+            led = leads and name not in self.settled
+            if c is not None and (rows or (led and any(leader._array.strides))):
                 given = [leader, *map(values.__getitem__, reads), g]
                 shared = c._view_of is not None or any(c is x for x in given)
                 found[i] = relaid(c, laid_out(*held([c] if rows else [c, *given])), shared)

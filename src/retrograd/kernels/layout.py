@@ -76,9 +76,8 @@ def formatted(x: Any) -> Any:
 
 def empty_for_result(*arrays: Any, dtype: Any) -> Any:
     """An uninitialised array for what is computed of these, elementwise: in PyTorch's order."""
-    arrays = np.broadcast_arrays(*arrays)
-    shape = arrays[0].shape
-    return empty_in_order(shape, inward(shape, *[x.strides for x in arrays])[::-1], dtype)
+    shape = np.broadcast(*arrays).shape
+    return empty_in_order(shape, order_led(shape, *arrays), dtype)
 
 
 def empty_in_order(shape: Any, axes: Any, dtype: Any) -> Any:
@@ -279,10 +278,10 @@ def kept_shape(x: Any) -> tuple[int, ...]:
 
 
 def channels_like_shape(shape: Any, x: Any) -> Any:
-    """`x` with its channels innermost, where those of the array of that kept shape were."""
+    """`x` with its channels innermost where those of the array of that shape were, or by rows."""
     if shape.__class__ is Turned and shape.inside and x.__class__ is ndarray:
         return x if channels_inside(x, least=3) else with_channels_inside(x)
-    return x
+    return in_rows(x)
 
 
 class Flags:

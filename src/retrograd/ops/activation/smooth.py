@@ -86,8 +86,7 @@ _logsigmoid = activation(
     "log_sigmoid(input)",
     lambda x: 0 - _softplus_array(-in_rows(x)),  # 0, not -0, where it is none
     "fc",
-    derivative=lambda xp, input: xp.sigmoid(-input),
-    contiguous="input",
+    derivative=lambda xp, input: xp.sigmoid(xp.laid_out(-input)),
 )
 
 

@@ -105,6 +105,7 @@ _log_softmax_op = declare(
     _log_softmax,
     input=log_softmax_input,
     rows=True,
+    contiguous="input",
     examples=ONE_DIM,
     saved={"dim": as_number},
 )

@@ -20,7 +20,14 @@ from ...engine.trace import users_level
 from ...errors import ComplexWarning
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, empty_beside, has_special, is_numpy, table
-from ...kernels.layout import Turned, channels_like_shape, in_order, is_permuted, laid_out
+from ...kernels.layout import (
+    Turned,
+    channels_inside,
+    channels_like_shape,
+    in_order,
+    is_permuted,
+    laid_out,
+)
 from ...kernels.memory import memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
@@ -224,6 +231,14 @@ def grad_as_it_lies(t: Tensor) -> Tensor:
     if not (t.requires_grad and is_permuted(t._array)):
         return t
     return laid_grad(t, axes=memory_order(t._array))
+
+
+def grad_in_format(t: Tensor) -> Tensor:
+    """A tensor whose gradient will be in row-major order, or have its channels innermost as it."""
+    if not t.requires_grad:
+        return t
+    order = memory_order(t._array) if channels_inside(t._array) else None
+    return laid_grad(t, axes=order or tuple(range(t.ndim)))
 
 
 def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:

@@ -238,7 +238,7 @@ zero_where = pointwise(
 
 def shared(xp: Any, g: Any, share: Any) -> Any:
     """`g * share`, for formulas, and 0 where there is no share: NOTE [Masks in formulas]."""
-    return xp.zero_where(g * share, share == 0)
+    return xp.laid_out(xp.zero_where(g * share, share == 0), g, share)
 
 
 def _where(condition: Any, input: Any, other: Any, chosen: Any = choose) -> Any:

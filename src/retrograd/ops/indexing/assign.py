@@ -69,6 +69,7 @@ _copy = declare(
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: g,
     keeps="input, other",
+    contiguous="input",
     batch=batching.like_input("copy"),
     examples=["2x3, 2x3", "2x3, 3", "2x3, ", "0x2, 2"],
     node_name="torch::autograd::CopyBackwards",

@@ -156,6 +156,8 @@ def matmul_other(xp: Any, g: Any, input: Any, other_shape: tuple[int, ...]) -> A
         if len(input.shape) > 2 and other_shape.__class__ is Turned and other_shape.columns:
             return xp.t(xp.linear_weight(g, xp.conj(input)))
         return xp.linear_weight(xp.conj(input), g)
+    if len(input.shape) == 2:  # lies by columns, as in PyTorch
+        return xp.adjoint(xp.matmul(xp.adjoint(g), input))
     return xp.matmul(xp.adjoint(input), g)
 
 

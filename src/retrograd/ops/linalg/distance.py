@@ -78,11 +78,16 @@ def _cdist_x1(xp: Any, g: Any, x1: Any, x2: Any, out: Any, p: float) -> Any:
     return xp.cat(*shares, dim=len(out.shape) - 2) if out.shape[-2] else xp.zeros_like(x1)
 
 
+def _cdist_x2(xp: Any, g: Any, x1: Any, x2: Any, out: Any, p: float) -> Any:
+    nothing = xp.zeros_like(x2)
+    return -sum(_shares(xp, g, x1, x2, out, p, 3), xp.laid_out(nothing) if p else nothing)
+
+
 _cdist_op = declare(
     "cdist(x1, x2, *, p)",
     _cdist,
     x1=_cdist_x1,
-    x2=lambda xp, g, x1, x2, out, p: -sum(_shares(xp, g, x1, x2, out, p, 3), xp.zeros_like(x2)),
+    x2=_cdist_x2,
     batch=batching.aligned("cdist"),
     examples=[example("3x2, 4x2", p=p) for p in (2.0, 1.0, 1.5, 3.0)]
     + [example("2x3x2, 2x1x2", p=2.0), example("0x2, 3x2", p=2.0), example("2x0, 3x0", p=3.0)],

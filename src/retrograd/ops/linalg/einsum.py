@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ...engine.dispatch import as_non_view
 from ...engine.overriding import SPELLINGS
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor
@@ -150,6 +151,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {m} in dim {i} and "
                 f"second has size {n} in dim {j}"
             )
+    sizes = zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True)
+    if all(n == 1 for label, n in sizes if label in free):  # one number
+        taken = [d % a.ndim for d in first]
+        a = a.permute([*taken, *(d for d in range(a.ndim) if d not in taken)])
+        b = b.permute([*second, *(d for d in range(b.ndim) if d not in second)])
+        if not (a.is_contiguous() and b.is_contiguous()):  # as in PyTorch: copies nothing
+            pair = [t.reshape(t.shape[: len(first)]) for t in (a, b)]
+            return as_non_view(mul(*pair).sum(dtype=a.dtype).reshape([1] * len(free)))
     return contract(a, a_labels, b, b_labels, sorted(free), matmul)[0]
 
 

@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, constant_like
 from ...kernels.memory import in_rows
 from ..core.arguments import number_in, public
 from ..core.dims import integer, place_of
-from ..core.engine_ops import blank, clone
+from ..core.engine_ops import blank, clone, grad_in_format
 from ..core.pointwise import mismatch, unsupported
 from ..elementwise.arithmetic import add, check_alpha, mul
 from .bilinear import bias_error
@@ -338,7 +338,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     check_bilinear(input1, input2, weight, bias)
     m, i, j = weight.shape
-    half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
+    half = linear(input1, grad_in_format(weight).permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
     product = name_node(matmul(half, input2.unsqueeze(-1)).squeeze(-1), "ViewBackward0")
     return product if bias is None else product + bias

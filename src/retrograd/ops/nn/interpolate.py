@@ -19,6 +19,7 @@ from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
+from ..core.engine_ops import grad_in_format
 from ..core.pointwise import unsupported
 from ..creation.memory_format import in_order_of
 from ..shape.reshape import in_own_memory
@@ -52,7 +53,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
     n = len(lead)
-    blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
+    blocks = grad_in_format(input).reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return arranged_as(
         input, blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), "PixelShuffle"
@@ -79,7 +80,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"input.size({place})={size} is not divisible by {r}"
             )
     n = len(lead)
-    blocks = input.reshape(*lead, c, h // r, r, w // r, r)
+    blocks = grad_in_format(input).reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return arranged_as(
         input, blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), "PixelUnshuffle"

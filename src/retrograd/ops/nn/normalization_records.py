@@ -176,8 +176,8 @@ def batch_input(
     shift = slope * xp.sum_to(g, shape=shape) * -share
     inward = along * (scale * scale * scale) * -share
     found = xp.blend(g, centred, slope, inward, shift)
-    like = kept_shape(*held([input]))
-    return xp.channels_like_shape(like, found) if input.ndim == 4 and 0 in dim else found
+    like = kept_shape(*held([input])) if input.ndim == 4 and 0 in dim else ()
+    return xp.channels_like_shape(like, found)
 
 
 def layer_input(

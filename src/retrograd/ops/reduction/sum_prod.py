@@ -186,12 +186,15 @@ def _nansum_dim(input: Any, *, dim: Any, keepdim: bool) -> Any:
     return add_up(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
 
 
+def _nansum_input(xp: Any, g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    g = xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
+    return xp.laid_out(xp.zero_where(g, xp.isnan(input)), g, input)
+
+
 _nansum_dim_op = declare(
     "nansum(input, *, dim, keepdim)",
     _nansum_dim,
-    input=lambda xp, g, input, dim, keepdim: xp.zero_where(
-        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None), xp.isnan(input)
-    ),
+    input=_nansum_input,
     examples=DIMS,
 )
 

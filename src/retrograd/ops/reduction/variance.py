@@ -76,7 +76,7 @@ def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
 def spread(xp: Any, g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     """The share of the input in the sum of squares around the mean, of which `g` is half."""
     centred = input - xp.mean_dim(input, dim=dim, keepdim=True)
-    return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None) * centred
+    return xp.mul(xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None), centred)
 
 
 def of_pair(
@@ -88,7 +88,7 @@ def of_pair(
     """
     if count(input_shape, dim) <= correction:
         share = xp.zero_where(share, xp.unreduce(g[0], dim=dim, keepdim=keepdim, shape=None) == 0)
-    return share + shift(xp, g[1], dim, keepdim, input_shape)
+    return xp.add(share, shift(xp, g[1], dim, keepdim, input_shape))
 
 
 def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:

@@ -83,10 +83,10 @@ def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keep
         return xp.mul(xp.sgn(input), g)
     if math.isinf(ord):
         share = xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
-        return shared(xp, g, share) * xp.sgn(input)
+        return xp.mul(xp.sgn(input), shared(xp, g, share))
     size = xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)
     if ord == 2:
-        return g * xp.div_or_zero(input, size)
+        return xp.mul(g, xp.div_or_zero(input, size))
     part = xp.div_or_zero(xp.abs(input), size)
     return xp.mul(xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1), g)
 

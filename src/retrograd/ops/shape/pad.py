@@ -16,7 +16,7 @@ from ...kernels.layout import channels_like
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.dims import sequence
-from ..core.engine_ops import piecewise
+from ..core.engine_ops import grad_in_format, piecewise
 from ..creation.from_data import fill_value
 from ..creation.memory_format import in_order_of
 from .basic_views import narrow
@@ -131,7 +131,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"the last n dimensions needs 2n widths and n + 1 or n + 2 dimensions, got {list(flat)}"
             f" for shape {list(input.shape)}"
         )
-    padded = input
+    padded = grad_in_format(input)
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
