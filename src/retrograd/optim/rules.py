@@ -5,9 +5,9 @@ NOTE [Update rules]
    state, the numbers of the step and the group. The loop does the rest for all of them: closures,
    checks of memory, `maximize`, `weight_decay`, blocks, complex parameters, versions.
 2. A rule writes the parameter and the state in place, with operators (`x -= g * lr`) and NumPy's
-   functions; or puts a new value into the list `state`. It overwrites what it has computed only by
-   `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
-   group is `differentiable`, on tensors, which record it.
+   functions, whose result goes to `out=spare(t)` and is put into the list `state`. It overwrites
+   what it has computed only by `t *= number` and the like, or through `spare`. So the same text
+   runs on arrays and, where the group is `differentiable`, on tensors, which record it.
 3. It works element by element. Where there is a compiler, large arrays are updated by one loop, a
    kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
    the cache, where whole arrays would travel to memory and back once per call. Small ones come
