@@ -168,10 +168,12 @@ def is_behind(function: FunctionType) -> bool:
 
 def called(function: FunctionType, top: str) -> list[object]:
     """The functions that the source of a function names; of a table, those like `top`."""
-    return [bare(value) for value in named_in(function, top)]
+    named = named_in(function)
+    return [bare(v) for each in named for v in (chosen(each, top) if is_table(each) else [each])]
 
 
-def named_in(function: FunctionType, top: str) -> list[object]:
+@functools.cache
+def named_in(function: FunctionType) -> list[object]:
     """What the source of a function names."""
     inner = inspect.unwrap(function)
     closed = inspect.getclosurevars(inner).nonlocals
@@ -183,8 +185,7 @@ def named_in(function: FunctionType, top: str) -> list[object]:
     methods = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            value = names.get(node.id)
-            found += chosen(value, top) if is_table(value) else [value]
+            found.append(names.get(node.id))
         elif isinstance(node, ast.Attribute):
             found.append(attribute(node, names, id(node) in methods))
     return found
