@@ -1506,3 +1506,20 @@ def test_overlapping_windows_are_written_from_the_first_call_on():
     for _ in range(3):
         assert compiled(rg.arange(5.0), mask).tolist() == [0.0, 9.0, 2.0, 3.0, 4.0]
     assert not compiled.compiled.reasons
+
+
+def test_a_write_that_is_not_seen_ends_the_recording_beside_other_calls_too():
+    mean, var, weight = rg.zeros(3), rg.ones(3), rg.ones(3, requires_grad=True)
+
+    @rg.compile
+    def step(x):
+        return rg.nn.functional.instance_norm(x, mean, var, weight) + rg.ones(2)
+
+    x, u = rg.arange(12.0).reshape(2, 3, 2), rg.ones(3, requires_grad=True)
+    for calls in (1, 2, 3):
+        step(x)
+        assert mean._version == var._version == calls
+    loss = (u * mean).sum()
+    step(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()

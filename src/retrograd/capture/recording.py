@@ -222,8 +222,7 @@ class Recording(Watcher):
                 self.stop("a tensor from outside gets another history")
             elif root._array is not self.arrays[self.root_slots[number]]:
                 self.stop("a tensor from outside gets other memory")
-            elif root._version != self.versions[number]:
-                self.stop("a write to a tensor from outside is not seen")
+        self.check_versions()
         held = [self.arrays[slot] for slot in self.root_slots]
         for step, shown in self.shown:
             written = [target for n, target in self.writes if n >= step]
@@ -231,6 +230,11 @@ class Recording(Watcher):
                 continue
             if any(np.may_share_memory(shown, target) for target in written):
                 self.stop("what numpy() gave is written")
+
+    def check_versions(self) -> None:
+        """End the recording if a root was written and no step counts it."""
+        if [root._version for root in self.roots] != self.versions:
+            self.stop("a write to a tensor from outside is not seen")
 
     # -- arrays ----------------------------------------------------------------------------------
 
@@ -587,6 +591,7 @@ class Recording(Watcher):
         """
         if self.stopped is not None:
             return function(*unasked(args), **unasked(options))
+        self.check_versions()  # for the call may write, too
         kept = tuple([self.handed(v, reads) for v in args])
         named = {key: self.handed(v, reads) for key, v in options.items()}
         if self.stopped is not None:
