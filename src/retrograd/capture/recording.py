@@ -188,7 +188,9 @@ class Recording(Watcher):
             holders = gc.get_objects(generation) if generation < 2 else gc.get_referrers(*left)
             for holder in holders:
                 if issubclass(type(holder), Tensor):
-                    holder._array = held(holder._array)
+                    array = getattr(holder, "_array", None)  # another thread may be making it
+                    if array.__class__ is TracedArray:
+                        holder._array = held(array)
             del holders, left
 
     def release(self) -> None:
