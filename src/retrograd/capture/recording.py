@@ -37,7 +37,7 @@ from ..engine.saved import OnTensors, PackedValues, raw
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..engine.transforms.watch import Watcher
 from ..engine.views import live_views
-from ..kernels.allocation import StandIn
+from ..kernels.allocation import StandIn, is_traced
 from ..kernels.layout import apply_binary, orders_agree
 from ..nn.parameter import Buffer, Parameter
 from ..quiet import calm
@@ -187,10 +187,8 @@ class Recording(Watcher):
                 break  # most holders are young, and a search among all objects is slow
             holders = gc.get_objects(generation) if generation < 2 else gc.get_referrers(*left)
             for holder in holders:
-                if issubclass(type(holder), Tensor):
-                    array = getattr(holder, "_array", None)  # another thread may be making it
-                    if array.__class__ is TracedArray:
-                        holder._array = held(array)
+                if issubclass(type(holder), Tensor) and is_traced(getattr(holder, "_array", None)):
+                    holder._array = held(holder._array)  # one that a thread is making has none yet
             del holders, left
 
     def release(self) -> None:

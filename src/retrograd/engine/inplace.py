@@ -160,7 +160,7 @@ def store(target: Tensor, result: Tensor) -> None:
     array, values = target._array, result._array
     if not (has_memory(array) and has_memory(values)):
         exchange(target, values)
-    elif not is_seen(array) or array.flags.c_contiguous or not overlaps(array):
+    elif not is_seen(array) or array.flags.forc or not overlaps(array):
         copyto(array, values, casting="unsafe")
     else:  # of elements in one place, only those that changed: the others have the old value
         changed = (values != array) & ~(np.isnan(values) & np.isnan(array))
