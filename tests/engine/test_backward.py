@@ -372,6 +372,42 @@ def test_grad_of_an_output_with_respect_to_itself_is_the_cotangent():
     assert g.tolist() == [5, 6]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_grad_of_any_inputs_is_what_backward_gives(seed):
+    rng, notes = np.random.default_rng(seed), []
+    leaves = [leaf(*rng.random(4)) for _ in range(5)]
+    v, w, x, y, z = leaves
+    a = rg.nn.functional.layer_norm(x * y, (4,), w, v)
+    b = rg.complex(a, z) ** 2
+    c, d = Noted.apply(a, "d", notes).split(2)
+    e = rg.nn.functional.linear((c - d).expand(3, 2).t(), rg.stack([y[:3], z[1:]]), v[1:3])
+    inner = [a, b, c, d, e]
+    outs = [b.abs() + a, e.sum(0).softmax(0)]
+    for chosen in (rng.permutation(10)[: 1 + n] for n in range(9)):
+        inputs = [[*leaves, *inner][n] for n in chosen]
+        for t in inputs:
+            t.requires_grad_().retain_grad()
+            t.grad = None
+        cotangents = [rg.ones_like(out) for out in outs]
+        autograd.backward(outs, cotangents, retain_graph=True)
+        expected = [(t.grad.tolist(), t.grad.stride()) for t in inputs]
+        found = autograd.grad(outs, inputs, cotangents, retain_graph=True)
+        assert [(g.tolist(), g.stride()) for g in found] == expected
+        assert not any(g._is_view() for g in found)
+        assert len({g.data_ptr() for g in [*found, *cotangents]}) == len(found) + 2
+
+
+def test_grad_frees_the_nodes_on_the_way_alone():
+    x, y = leaf(2), leaf(3)
+    loss = (x.exp() * y.sin()).exp()
+    assert autograd.grad(loss, x)[0].item() == pytest.approx(
+        np.exp(np.exp(2) * np.sin(3)) * np.exp(2) * np.sin(3), rel=1e-15
+    )
+    assert loss.grad_fn.next_functions[0][0].next_functions[1][0]._saved_self.tolist() == [3]
+    with pytest.raises(SecondBackwardError):
+        autograd.grad(loss, y)
+
+
 def test_unused_inputs_raise_unless_allowed():
     x, y = leaf(1), leaf(2)
     with pytest.raises(RuntimeError, match="not have been used in the graph"):

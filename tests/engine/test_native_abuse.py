@@ -153,13 +153,14 @@ ARGUMENTS = [*JUNK.values(), dict, set, list, lambda: [(1, 2)], lambda: [3], lea
 @pytest.mark.filterwarnings("ignore")
 def test_private_functions_refuse_what_they_do_not_take(name):
     (function,) = [vars(m)[name] for m in (accumulation, backward, views) if name in vars(m)]
-    for count in range(7):
+    for count in range(9):
         for shift in range(len(ARGUMENTS)):
             made = [ARGUMENTS[(i * shift + i) % len(ARGUMENTS)]() for i in range(count)]
             attempt(function, *made)
     heaps = [[3], [(1,)], [("a", Node())], [(-1, "node")], [(-1, Node()), 5], [(10**30, Node())]]
     for heap in heaps:
-        attempt(backward.advance, {}, set(), heap, [], False)
+        attempt(backward.advance, {}, set(), heap, [], False, None, ())
+        attempt(backward.advance, {}, set(), heap, [], False, {object()}, {object()})
 
 
 def test_a_cotangent_that_arrives_beside_those_of_outputs_is_an_error():
@@ -286,7 +287,8 @@ def refused(function, *args, **kwargs):
     else:
         raise SystemExit(f"{function} took {args} {kwargs}")
 
-for args in ((), (1,), (1, 2), ({}, set(), [], [], False), (object(), 1, True)):
+for args in ((), (1,), (1, 2), ({}, set(), [], [], False), ({}, set(), [], [], False, 1, ()),
+             (object(), 1, True)):
     for function in (native.start, native.advance, native.add_to_leaf, native.enlist):
         refused(function, *args)
 refused(native.Caller, python=len, op=1, forward=len, inputs=1, table=(), several=0, joined=0,

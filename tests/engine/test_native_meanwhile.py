@@ -78,7 +78,7 @@ def test_a_heap_and_leaves_that_shrink_while_a_pass_runs(collecting):
         lists[:] = [[(-loss._node.seq, loss._node)], []]
         gc.callbacks.append(empty)
         try:
-            attempt(backward.advance, grads, borrowed, *lists, False)
+            attempt(backward.advance, grads, borrowed, *lists, False, None, ())
         finally:
             gc.callbacks.remove(empty)
 

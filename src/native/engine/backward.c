@@ -161,10 +161,33 @@ take(Turn *turn, PyObject *node, PyObject *value)
     return true;
 }
 
+/* The edges of a node, held, with None in the place of those that are not among the `needed` ones, all
+   if that is NULL; NULL, with or without an error, where they are no tuple. */
+static PyObject *
+needed_edges(PyObject *node, PyObject *needed)
+{
+    PyObject *edges = tuple_at(node, of_node.edges);
+    if (edges == NULL || needed == NULL) {
+        return Py_XNewRef(edges);
+    }
+    PyObject *found = PyTuple_New(PyTuple_GET_SIZE(edges));
+    for (Py_ssize_t i = 0; found != NULL && i < PyTuple_GET_SIZE(edges); i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i);
+        int there = edge == Py_None ? 0 : PySet_Contains(needed, edge);
+        if (there < 0) {
+            Py_CLEAR(found);
+        }
+        else {
+            PyTuple_SET_ITEM(found, i, Py_NewRef(there ? edge : Py_None));
+        }
+    }
+    return found;
+}
+
 /* Hold what an ordinary node needs in order to run; false where Python is to see to it: saved values
    that are freed, written or packed, and whatever does not belong into a slot. */
 static bool
-prepare(Turn *turn, PyObject *node)
+prepare(Turn *turn, PyObject *node, PyObject *needed)
 {
     turn->op = Py_XNewRef(SLOT(node, of_node.op));
     if (!is_a(turn->op, Kind) || !is_integer(SLOT(turn->op, of_kind.ordinary), &turn->kind) ||
@@ -175,7 +198,7 @@ prepare(Turn *turn, PyObject *node)
     turn->joint = Py_XNewRef(SLOT(turn->op, of_kind.joint));
     PyObject *table = SLOT(turn->op, of_kind.table);
     turn->reads = is_a(table, Table) ? Py_XNewRef(tuple_at(table, of_table.reads)) : NULL;
-    turn->edges = Py_XNewRef(tuple_at(node, of_node.edges));
+    turn->edges = needed_edges(node, needed);
     turn->saved = Py_XNewRef(tuple_at(node, of_node.saved));
     turn->params = Py_XNewRef(tuple_at(node, of_node.params));
     if (turn->formulas == NULL || turn->joint == NULL || turn->reads == NULL ||
@@ -330,10 +353,12 @@ add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, Py
     return failed ? -1 : 0;
 }
 
-/* What one backward pass works on; the newest node so far of those that are not on the heap; the `Pass`
-   for nodes of the kind CALLED, once there is one; and the quiet context. */
+/* What one backward pass works on; the nodes that alone are needed, and those that are captured, or NULL;
+   the newest node so far of those that are not on the heap; the `Pass` for nodes of the kind CALLED,
+   once there is one; and the quiet context. */
 typedef struct {
     PyObject *grads, *borrowed, *heap, *leaves;
+    PyObject *needed, *wanted;
     PyObject *next;
     PyObject *const *start; /* the arguments of `start`, the last of them runs nodes of that kind */
     PyObject *task, *quiet;
@@ -690,6 +715,13 @@ step(Pass *pass, PyObject *node, bool free)
     if (SLOT(node, of_node.hooks) != Py_None) {
         return 1;
     }
+    if (pass->needed != NULL) {
+        int needed = PySet_Contains(pass->needed, node);
+        int wanted = needed < 0 ? -1 : PySet_Contains(pass->wanted, node);
+        if (needed <= 0 || wanted != 0) {
+            return needed < 0 || wanted < 0 ? -1 : 1;
+        }
+    }
     if (SLOT(node, of_node.op) == output_kind) {
         return output_cotangent(pass, node);
     }
@@ -698,7 +730,8 @@ step(Pass *pass, PyObject *node, bool free)
     }
     Turn turn;
     memset(&turn, 0, offsetof(Turn, values));
-    int led = prepare(&turn, node) ? run(pass, node, free, &turn) : 1;
+    bool prepared = prepare(&turn, node, pass->needed);
+    int led = prepared ? run(pass, node, free, &turn) : PyErr_Occurred() ? -1 : 1;
     release(&turn);
     return led;
 }
@@ -748,13 +781,19 @@ advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (Tensor == NULL) {
         return in_python(advance_in_python, args, count, NULL);
     }
-    if (count != 5 || !PyDict_CheckExact(args[0]) || !PySet_CheckExact(args[1]) ||
-        !PyList_CheckExact(args[2]) || !PyList_CheckExact(args[3])) {
-        PyErr_SetString(PyExc_TypeError, "advance takes grads (a dict), borrowed (a set), heap and "
-                                         "leaves (lists), and free");
+    bool all = count == 7 && args[5] == Py_None;
+    if (count != 7 || !PyDict_CheckExact(args[0]) || !PySet_CheckExact(args[1]) ||
+        !PyList_CheckExact(args[2]) || !PyList_CheckExact(args[3]) ||
+        !(all || (PySet_CheckExact(args[5]) && PySet_CheckExact(args[6])))) {
+        PyErr_SetString(PyExc_TypeError,
+                        "advance takes grads (a dict), borrowed (a set), heap and leaves (lists), "
+                        "free, and needed and wanted (None and anything, or sets)");
         return NULL;
     }
-    Pass pass = {args[0], args[1], args[2], args[3], NULL, NULL, NULL, make_quiet()};
+    Pass pass = {.grads = args[0], .borrowed = args[1], .heap = args[2], .leaves = args[3]};
+    pass.needed = all ? NULL : args[5];
+    pass.wanted = all ? NULL : args[6];
+    pass.quiet = make_quiet();
     PyObject *stop = NULL;
     if (pass.quiet == NULL) {
         return NULL;
@@ -807,9 +846,10 @@ start(PyObject *module, PyObject *const *args, Py_ssize_t count)
             "start takes a node, its cotangent, whether to retain, and what runs others");
         return NULL;
     }
-    Pass pass = {
-        PyDict_New(), PySet_New(NULL), PyList_New(0), PyList_New(0), Py_NewRef(args[0]), args, NULL,
-        NULL};
+    Pass pass = {.grads = PyDict_New(), .borrowed = PySet_New(NULL), .heap = PyList_New(0)};
+    pass.leaves = PyList_New(0);
+    pass.next = Py_NewRef(args[0]);
+    pass.start = args;
     PyObject *result = NULL, *stop = NULL, *task = Py_None, *state;
     if (pass.grads != NULL && pass.borrowed != NULL && pass.heap != NULL && pass.leaves != NULL &&
         PyDict_SetItem(pass.grads, args[0], args[1]) == 0 && (pass.quiet = make_quiet()) != NULL) {

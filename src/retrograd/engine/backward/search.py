@@ -30,7 +30,7 @@ def needed_for(
     """
     needed = set(inputs)
     for node in reversed(reachable(roots)):
-        if any(edge in needed for edge in node.edges) and (within is None or within(node)):
+        if not needed.isdisjoint(node.edges) and (within is None or within(node)):
             needed.add(node)
     return needed
 

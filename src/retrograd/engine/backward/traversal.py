@@ -67,8 +67,8 @@ def run(
     (`modes.transforming`). With `captures`, only nodes on the way to them run, of those that are
     `within`; leaves among them accumulate if `accumulate`, and are captured if not.
     """
-    ordinary = captures is None and not (create_graph or modes.special)
-    if ordinary and len(roots) == 1 and roots[0][0].seq:
+    ordinary = not (create_graph or modes.special)
+    if ordinary and captures is None and len(roots) == 1 and roots[0][0].seq:
         run_plain(*roots[0], retain_graph)
         return {}
     on_tensors = create_graph or modes.transforming()
@@ -127,7 +127,7 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
     grads, heap = {node: g}, [(-node.seq, node)]
     borrowed: set[Node] = set()
     leaves: list[Node] = []
-    stop = advance(grads, borrowed, heap, leaves, not retain_graph)
+    stop = advance(grads, borrowed, heap, leaves, not retain_graph, None, ())
     if stop is not None:
         return None, (grads, borrowed, heap, leaves), stop
     accumulation.check_leaves(leaves)
@@ -144,10 +144,13 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
 
 @native.in_c
 @quietly
-def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:
+def advance(
+    grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool, needed: Any, wanted: Any
+) -> Node | None:
     """Run ordinary nodes, newest first, as long as nothing else has to be done.
 
-    In Python those with one output and a formula for each edge; in C all that have formulas.
+    In Python those with one output and a formula for each edge; in C all that have formulas. Where
+    `needed` is given, edges to other nodes are left out, and no node that is `wanted` runs here.
     Returns None when no node waits any more; or the node that `Pass.step` is to run, which is still
     in `grads`; or one that has run and led to a leaf with hooks. No code of the user's runs here:
     NOTE [Quiet] in `quiet`.
@@ -158,8 +161,11 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
         while heap:
             node = heappop(heap)[1]
             op, values = node.op, node.saved
-            if node.hooks is not None or op.ordinary != PLAIN or values.__class__ is not tuple:
+            plain = node.hooks is None and op.ordinary == PLAIN and values.__class__ is tuple
+            if not plain or (needed is not None and (node in wanted or node not in needed)):
                 return node  # type: ignore[no-any-return]
+            edges: Any = node.edges
+            edges = edges if needed is None else [e if e in needed else None for e in edges]
             g = pop(node)
             if values:
                 values = read(node)
@@ -172,8 +178,8 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
             xp = reals if fits else arrays
             made: Any = nothing
             if op.joint is not None and op.is_joint(g, values):
-                made = op.derive(xp, g, values, [edge is not None for edge in node.edges])
-            for edge, formula, reads, found in zip(node.edges, op.formulas, op.table.reads, made):  # noqa: B905
+                made = op.derive(xp, g, values, [edge is not None for edge in edges])
+            for edge, formula, reads, found in zip(edges, op.formulas, op.table.reads, made):  # noqa: B905
                 if edge is None:
                     continue
                 c = (found if found is not None
@@ -267,7 +273,7 @@ class Pass:
                 if careful or self.undefined:
                     node = heappop(heap)[1] if heap else None
                 else:
-                    node = advance(grads, borrowed, heap, leaves, free)
+                    node = advance(grads, borrowed, heap, leaves, free, self.needed, self.wanted)
                 if node is None:
                     break
             try:
@@ -286,7 +292,7 @@ class Pass:
             if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
                 continue
             try:
-                if careful or leaf.hooks is not None:
+                if careful or self.needed is not None or leaf.hooks is not None:
                     self.leaf(leaf)
                 else:
                     grads.pop(leaf)
@@ -348,7 +354,7 @@ class Pass:
             self.capture(node, g)
             if self.within is not None and not self.within(node):
                 return
-            if not any(edge in self.needed for edge in node.edges):  # type: ignore[operator]
+            if self.needed.isdisjoint(node.edges):  # type: ignore[union-attr]
                 if self.accumulate and hooks is not None:  # PyTorch runs it, with nothing to do
                     g = hooks.before_node(g, self)
                     hooks.after_node((None,) * len(node.edges), g, self)
