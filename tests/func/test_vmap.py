@@ -780,3 +780,15 @@ def test_outer_products_lie_in_memory_as_pytorchs():
 def test_outer_products_of_examples_keep_the_sign_of_zero():
     found = vmap(rg.outer, (0, None))(rg.tensor([[-1.0], [1.0]]), rg.zeros(1))
     assert found.flatten().signbit().tolist() == [True, False]
+
+
+def test_searchsorted_runs_on_all_examples_at_once():
+    rows, values = rg.tensor([[1.0, 3.0], [2.0, 4.0]]), rg.tensor([[0.0, 2.0], [2.0, 9.0]])
+    assert vmap(rg.searchsorted)(rows, values).tolist() == [[0, 1], [0, 2]]  # and no warning
+    assert vmap(rg.searchsorted, (None, 0))(rows[0], values).tolist() == [[0, 1], [1, 2]]
+    assert vmap(rg.searchsorted, (0, None))(rows, values).tolist() == [
+        [[0, 1], [1, 2]],
+        [[0, 0], [0, 2]],
+    ]
+    assert vmap(lambda row: rg.searchsorted(row, 2, right=True))(rows).tolist() == [1, 1]
+    assert vmap(rg.bucketize, (0, None))(values, rows[1]).tolist() == [[0, 0], [0, 2]]

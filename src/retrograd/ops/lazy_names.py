@@ -183,6 +183,7 @@ OPS = {
         "amax amin argmax argmin max max_dim median median_dim min min_dim mode_dim nanmedian "
         "nanmedian_dim tie_share"
     ),
+    "reduction.histogram": "searchsorted",
     "reduction.scan": (
         "cummax cummin cumprod cumprod_before cumsum linear_recurrence logcumsumexp shift"
     ),

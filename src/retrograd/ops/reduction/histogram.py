@@ -10,10 +10,11 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, new_tensor, wrap
 from ...kernels.allocation import copied, full, known_true, table, zeros
 from ...kernels.search import searched
-from ..core import return_types
+from ..core import batching, return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank
 from ..core.pointwise import unsupported
@@ -21,6 +22,36 @@ from ..creation.factories import evenly, no_memory
 from .extrema import ordered
 
 __all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
+
+
+def _places(sequence: Any, values: Any, *, side: Any, dtype: Any) -> Any:
+    return as_array(searched(sequence, values, side)).astype(dtype, copy=False)
+
+
+def _places_of_all(
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, side: Any, dtype: Any
+) -> Any:
+    """Each example's values in its own sequence, or in the one that all examples share."""
+    sequence, values = inputs
+    if not batched[0] and sequence._array.ndim == 1:
+        return _searchsorted(sequence, values, side=side, dtype=dtype)
+    sequence, values = batching.with_batch(size, inputs, batched)
+    shape = values._array.shape
+    if sequence._array.ndim == 2:
+        values = xp.reshape(values, shape=(size, math.prod(shape[1:])))
+    return xp.reshape(_searchsorted(sequence, values, side=side, dtype=dtype), shape=shape)
+
+
+_searchsorted = declare(
+    "searchsorted(sorted_sequence, input, *, side, dtype)",
+    _places,
+    complex=False,
+    batch=_places_of_all,
+    examples=[
+        example("1, 2x3", side="left", dtype=np.dtype(np.int64)),
+        example("2x1, 2x3", side="right", dtype=np.dtype(np.int32)),
+    ],
+)
 
 
 @public(out=True)
@@ -51,21 +82,25 @@ def searchsorted(
             "right was True"
         )
     sequence = ordered(sorted_sequence._array, "searchsorted")
-    values = ordered(as_tensor(input, sequence.dtype)._array, "searchsorted")
+    values = as_tensor(input, sequence.dtype)
+    ordered(values._array, "searchsorted")
     if not sequence.ndim:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have a dimension")
     if sorter is not None:
         check_sorter(sorter, sequence.shape)
-        sequence = np.take_along_axis(sequence, sorter._array, -1)
+        sorted_sequence = recorded.take_along(sorted_sequence, sorter, dim=sequence.ndim - 1)
     if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
             "dimensions of boundaries tensor and input value tensor must match, but we got "
             f"boundaries tensor {list(sequence.shape)} and input value tensor {list(values.shape)}"
         )
-    where: Any = "right" if right or side == "right" else "left"
-    dtype = np.int32 if out_int32 else np.int64
-    return new_tensor(as_array(searched(sequence, values, where)).astype(dtype, copy=False))
+    return _searchsorted(
+        sorted_sequence,
+        values,
+        side="right" if right or side == "right" else "left",
+        dtype=np.dtype(np.int32 if out_int32 else np.int64),
+    )
 
 
 def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:

@@ -15,5 +15,5 @@ composed: corrcoef cov cumulative_trapezoid diff gradient histogramdd nanmean na
     quantile trapezoid
 along: cummax cummin cumprod cumsum logcumsumexp
 float32: nanquantile prod quantile
-unrecorded: bucketize histc searchsorted
+unrecorded: bucketize histc
 """
