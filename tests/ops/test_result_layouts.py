@@ -253,3 +253,16 @@ def test_a_scaled_sum_lies_as_its_first_operand(f, dtype):
     assert f(x, y).stride() == rg.rsub(y, x, alpha=2).stride() == (1, 2)
     assert f(y, x).stride() == rg.rsub(x, y, alpha=2).stride() == (3, 1)
     assert f(x, y).tolist() == f(y, x).tolist()
+
+
+def test_images_of_one_batch_that_only_look_like_channels_last_are_pooled_into_rows():
+    image = rg.rand(8, 8, 2).permute(2, 0, 1)
+    assert image[None].stride() == (2, 1, 16, 2)  # a batch of 2 elements: not channels_last
+    for pool in (F.avg_pool2d, F.max_pool2d):
+        assert pool(image[None], 4).stride() == (8, 4, 2, 1)
+
+
+def test_reflected_borders_of_one_image_in_channels_last_keep_its_layout():
+    image = rg.rand(1, 8, 8, 2).permute(0, 3, 1, 2)
+    for mode in ("reflect", "replicate", "circular"):
+        assert F.pad(image, (1, 1, 1, 1), mode=mode).stride() == (200, 1, 20, 2)

@@ -17,7 +17,7 @@ import numpy as np
 from .allocation import full, known_true, table, zeros
 from .native import places, windowed
 from .native.windowed import Windows
-from .sums import in_single
+from .sums import in_single, reduced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -285,7 +285,7 @@ def avg_pool(
         lead = x.ndim - dims
         axes = tuple(range(lead + 1, lead + 2 * dims, 2))
         blocks = x.reshape(*x.shape[:lead], *pairs)
-        return divided(np.add.reduce(blocks, axes, dtype=x.dtype), by)
+        return divided(reduced(np.add, blocks, axes, x.dtype), by)
     total: Any = None
     for view in taps(padded(x, how, 0), how):
         if total is None:
