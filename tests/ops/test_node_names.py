@@ -98,6 +98,8 @@ NAMES = {
     "SpecialI0EBackward0": [lambda: rg.special.i0e(X)],
     "SpecialI1EBackward0": [lambda: rg.special.i1e(X)],
     "SpecialZetaBackward0": [lambda: rg.special.zeta(X + 2, X)],
+    "SpecialZetaBackward1": [lambda: rg.special.zeta(2.0, X)],
+    "SpecialZetaBackward2": [lambda: rg.special.zeta(X + 2, 2.0)],
     "MaxPool2DWithIndicesBackward0": [lambda: F.max_pool2d(IMAGE, 2)],
     "MaxPool3DWithIndicesBackward0": [lambda: F.max_pool3d(VOLUME, 2)],
     "AvgPool2DBackward0": [lambda: F.avg_pool2d(IMAGE, 2)],

@@ -20,7 +20,6 @@ from ..core import return_types
 from ..core.arguments import public
 from ..core.pointwise import holds_complex
 from ..elementwise.clamp_where import where
-from ..elementwise.complex import angle, complex
 from .checks import check_square, column, diagonal_of
 
 __all__ = ["det", "logdet"]
@@ -156,5 +155,5 @@ def logdet(input: Tensor) -> Tensor:
     check_square(input, "logdet")
     sign, logarithm = _slogdet(input)
     if sign.dtype.is_complex:
-        return complex(logarithm, angle(sign))
+        return sign.log() + logarithm
     return where(sign == -1, float("nan"), logarithm)  # type: ignore[no-any-return]

@@ -117,7 +117,9 @@ def zeta(input: Any, other: Any) -> Tensor:
     >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
     tensor([1.6449])
     """
-    return _zeta(*numbers_as_tensors(input, other))
+    overload = 2 if not isinstance(other, Tensor) else int(not isinstance(input, Tensor))
+    made = _zeta(*numbers_as_tensors(input, other))
+    return name_node(made, f"SpecialZetaBackward{overload}")
 
 
 def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
