@@ -130,8 +130,8 @@ def _floating(input: Any, name: str, real: bool = False) -> Tensor:
     if real and dtype.kind == "c":
         kind = "real" if name in ("rfft", "ihfft") else "real-valued"
         raise RuntimeError(
-            f"{name} expects a {kind} input tensor, but got {input.dtype}. Use the complex "
-            "transform, fft, or take x.real"
+            f"{name} expects a {kind} input tensor, but got {dtypes.legacy_name(dtype)}. Use the "
+            "complex transform, fft, or take x.real"
         )
     if dtype.kind in "biu":
         return cast(input, dtype=dtypes.default_numpy())
