@@ -5,7 +5,8 @@ NOTE [Derivatives of x ** y where a factor is infinite]
    numbers, and for NaN, since NaN ** 0 is 1.
 2. x ** y * log(x) at x = 0 is its limit 0 for every y >= 0, and -inf for y < 0.
 The formulas reach these values without multiplying 0 by an infinity, so that the second derivatives
-are finite wherever the mathematics has them finite.
+are finite wherever the mathematics has them finite. At x = y = 0, where x ** (y - 1) has a pole of
+either sign, they are 0.
 """
 
 from __future__ import annotations
@@ -157,13 +158,16 @@ declare(
 
 
 def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
-    less = exponent - 1.0 + xp.pow_edge(input, exponent)
-    return xp.laid_out(g * xp.conj(exponent * xp.pow_tensors(input, less)), exponent, g, input)
+    edge = xp.pow_edge(input, exponent)
+    power = xp.pow_tensors(input, exponent - 1.0 + edge)
+    slope = xp.zero_where(exponent, edge) * power
+    return xp.laid_out(g * xp.conj(slope), exponent, g, input)
 
 
 def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
     """`g * conj(out * log(input))`; 0 where input is 0 and the exponent is 0 or more."""
-    base = input + xp.zero_base(input, exponent)
+    at_zero = xp.zero_base(input, exponent)
+    base = xp.zero_where(input, at_zero) + at_zero
     if holds_complex(out) and not holds_complex(base):
         base = base + 0j  # the logarithm of a negative real base is complex here
     return g * xp.conj(xp.mul(out, xp.log(base)))
