@@ -430,6 +430,17 @@ def test_batched_cotangents_give_batched_gradients():
     assert found.tolist() == [[2, 0], [0, 4], [2, 4]]
 
 
+def test_zeros_for_unused_inputs_have_no_batch_dimension():
+    x, unused = leaf(1, 2), leaf(1, 2, 3)
+    rows = rg.eye(2, dtype=rg.float64)
+    how = {"is_grads_batched": True, "materialize_grads": True, "create_graph": True}
+    used, zeros = autograd.grad(x * x, [x, unused], rows, **how)
+    assert used.tolist() == [[2, 0], [0, 4]]
+    assert zeros.tolist() == [0, 0, 0]
+    assert zeros.requires_grad
+    assert zeros.is_leaf
+
+
 def test_create_graph_records_even_under_no_grad():
     x = leaf(2)
     y = x * x * x

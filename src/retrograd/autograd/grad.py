@@ -192,9 +192,9 @@ def grad(
     outputs, grad_outputs, retain_graph, create_graph: as for `backward`. Returns one tensor per
     input, of its shape and dtype (a dict for a dict of inputs); None where it was not used and
     `allow_unused`, zeros where `materialize_grads`. With `is_grads_batched` every cotangent has an
-    extra leading dimension, and so has every result. Raises RuntimeError as `backward` does, and
-    for an unused input unless allowed; ValueError for `allow_unused=False` with
-    `materialize_grads`, TypeError for a mapping of inputs that is no dict. Source: PyTorch's
+    extra leading dimension, and so has every result but such zeros. Raises RuntimeError as
+    `backward` does, and for an unused input unless allowed; ValueError for `allow_unused=False`
+    with `materialize_grads`, TypeError for a mapping of inputs that is no dict. Source: PyTorch's
     `autograd.grad`.
 
     >>> x = rg.tensor(2.0, requires_grad=True)
@@ -224,37 +224,47 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        return _batched(
+        rows = _batched(
             outs,
             wanted,
             grad_outputs,
             retain_graph=keep,
             create_graph=create_graph,
-            allow_unused=allow_unused,
-            materialize_grads=materialize_grads,
+            allow_unused=allow_unused or materialize_grads,
         )
+        return materialized(rows, given, create_graph) if materialize_grads else rows
     captures = [_node_of(t, index) for index, t in enumerate(wanted)]
     roots = _roots(outs, grad_outputs, create_graph, "grad")
     captured = run_pass(roots, keep, create_graph, captures, False)
     results: list[Tensor | None] = []
-    for index, (t, node) in enumerate(zip(wanted, captures, strict=True)):
+    for index, node in enumerate(captures):
         g = captured.get(node)
-        if g is None:
-            if materialize_grads:
-                if isinstance(given[index], GradientEdge):
-                    raise RuntimeError(
-                        "materialize_grads cannot be used when the given input is a GradientEdge"
-                    )
-                g = new_tensor(zeros(t._array, t._array.shape))
-                g.requires_grad = bool(create_graph)
-            elif not allow_unused:
-                raise RuntimeError(
-                    f"The differentiated Tensor at index {index} appears to not have been used in "
-                    "the graph. Set allow_unused=True if this is the desired behavior. If not, "
-                    "compute the outputs from this tensor itself: a copy of it is another tensor"
-                )
+        if g is None and not (allow_unused or materialize_grads):
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in "
+                "the graph. Set allow_unused=True if this is the desired behavior. If not, "
+                "compute the outputs from this tensor itself: a copy of it is another tensor"
+            )
         results.append(owned(g, results))
-    return tuple(results)
+    return materialized(results, given, create_graph) if materialize_grads else tuple(results)
+
+
+def materialized(
+    found: Sequence[Tensor | None], inputs: Sequence[Any], create_graph: bool
+) -> tuple[Tensor, ...]:
+    """The gradients `found`, with zeros of the shape of its input for each that is None."""
+    made = []
+    for g, t in zip(found, inputs, strict=True):
+        if g is not None:
+            made.append(g)
+            continue
+        if isinstance(t, GradientEdge):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
+        made.append(new_tensor(zeros(t._array, t._array.shape)))
+        made[-1].requires_grad = bool(create_graph)
+    return tuple(made)
 
 
 def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
