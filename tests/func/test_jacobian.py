@@ -61,6 +61,13 @@ def test_jacobian_of_an_outer_product(jacobian):
 
 
 @BOTH
+def test_a_jacobian_with_a_graph_is_a_view(jacobian):
+    w = rg.tensor([1.0, 2.0, 3.0], dtype=X.dtype, requires_grad=True)
+    found = jacobian(lambda x: x * w)(X)
+    assert found.grad_fn.name() == "ViewBackward0"
+
+
+@BOTH
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_chunks_change_nothing(jacobian, size):
     close(jacobian(rg.sin, chunk_size=size)(X), np.diag(np.cos(X.numpy())))

@@ -100,7 +100,7 @@ def _rows(
             return tuple(pytree.flatten(pull(pytree.unflatten(output, given))))
 
         columns = vmap(one_row, chunk_size=chunk)(basis)
-        found.append([c.reshape((*out.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
+        found.append([c.view((*out.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
     return found[0], found[1] if len(found) > 1 else [None] * len(xs)
 
 
@@ -204,7 +204,7 @@ def _last(columns: Tensor, x: Tensor) -> Tensor:
     """Derivatives along the first dimension, moved behind and given the shape of `x`."""
     ndim = columns._array.ndim
     moved = recorded.permute(columns, dims=(*range(1, ndim), 0))
-    return moved.reshape((*columns.shape[1:], *x.shape))
+    return moved.view((*columns.shape[1:], *x.shape))
 
 
 def hessian(
