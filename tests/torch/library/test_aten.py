@@ -31,6 +31,7 @@ def test_an_overload_computes_what_the_function_does():
     assert aten.mm.default(x, x).tolist() == [[7.0, 10.0], [15.0, 22.0]]
     assert aten.mm(self=x, mat2=x).tolist() == [[7.0, 10.0], [15.0, 22.0]]
     assert aten.add.Tensor(x, x, alpha=2)[0].tolist() == [3.0, 6.0]
+    assert aten.rsub.Scalar(x, 1)[0].tolist() == [0.0, -1.0]
     assert aten.linalg_det.default(x).item() == pytest.approx(-2.0)
     assert aten.slice.Tensor(x, 1, 1).tolist() == [[2.0], [4.0]]
     assert aten.index.Tensor(x, [None, rg.tensor([1])]).tolist() == [[2.0], [4.0]]

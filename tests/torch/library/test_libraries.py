@@ -46,6 +46,40 @@ def test_a_composite_function_is_recorded_until_a_formula_is_registered(mine):
     assert rg.autograd.grad(ops.mine.square(x), x)[0].item() == 100.0
 
 
+@pytest.mark.parametrize("key", ["CPU", "CompositeExplicitAutograd"])
+def test_a_function_without_formula_is_recorded_as_it_runs(mine, key):
+    mine.define("square(Tensor x) -> Tensor")
+    mine.impl("square", lambda x: x * x, key)
+    x = rg.tensor(3.0, requires_grad=True)
+    assert rg.autograd.grad(ops.mine.square(x), x)[0].item() == 6.0
+    library.register_autograd("mine::square", lambda ctx, g: g * 100)
+    assert rg.autograd.grad(ops.mine.square(x), x)[0].item() == 100.0
+
+
+def test_a_function_that_hides_its_input_has_a_node_that_raises(mine):
+    mine.define("twice(Tensor x) -> (Tensor, Tensor)")
+    mine.impl("twice", lambda x: (rg.from_numpy(2 * x.detach().numpy()), rg.arange(2)), "CPU")
+    found, places = ops.mine.twice(rg.ones(2, requires_grad=True))
+    assert found.tolist() == [2.0, 2.0]
+    assert not places.requires_grad
+    with pytest.raises(RuntimeError, match=r"through mine\.twice\.default but no autograd formula"):
+        found.sum().backward()
+
+
+def test_a_function_may_return_what_it_changed_or_a_view(mine):
+    mine.define("bump_(Tensor(a!) x, int k) -> Tensor(a!)")
+    mine.impl("bump_", lambda x, k: x.add_(k), "CPU")
+    mine.define("flat(Tensor(a) x) -> Tensor(a)")
+    mine.impl("flat", lambda x: x.view(-1), "CPU")
+    x = rg.zeros(2, 1)
+    assert ops.mine.bump_(x, 2) is x
+    assert (x.tolist(), x._version) == ([[2.0], [2.0]], 1)
+    assert ops.mine.flat(x)._base is x
+    leaf = rg.ones(2, requires_grad=True)
+    ops.mine.bump_(y := leaf * leaf, 3).sum().backward()
+    assert (y.tolist(), leaf.grad.tolist()) == ([4.0, 4.0], [2.0, 2.0])
+
+
 def test_a_composite_function_gets_the_defaults_of_the_schema(mine):
     mine.define("weigh(Tensor x, float by=3., *, float more=1.) -> Tensor")
     mine.impl("weigh", lambda x, by, *, more: x * by + more, "CompositeImplicitAutograd")

@@ -1,8 +1,10 @@
 """Operators that a program defines: NOTE [Custom operators].
 
 NOTE [Custom operators]
-1. The function runs without recording; where an input wants a gradient, the operator is one node,
-   whose backward is what `register_autograd` was given, and which raises if it was given none.
+1. The function of `custom_op` runs without recording; where an input wants a gradient, the operator
+   is one node, whose backward is what `register_autograd` was given, and which raises if it was
+   given none. A function of a `Library` is recorded as it runs until a formula is registered; what
+   it gives without a history has a node that raises. It may return an input, or a view of one.
 2. Modes and classes with a `__torch_dispatch__` see the operator, not what its function calls:
    `library/dispatch.py`.
 3. On the meta device the function of `register_fake` runs in its place, to tell shapes; without
@@ -36,7 +38,7 @@ import numpy as np
 
 from ... import dtypes, pytree
 from ...autograd.function import Function
-from ...autograd.grad_mode import is_grad_enabled, no_grad
+from ...autograd.grad_mode import is_grad_enabled, set_grad_enabled
 from ...autograd.transformed import has_batch
 from ...engine.tensor import Tensor, wrote
 from ...kernels.memory import root
@@ -202,7 +204,14 @@ class CustomOpDef:
         wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
         if not (wanted and is_grad_enabled()):
             return self._run(given, names)
+        if self._is_open():
+            found = self._run(given, names)
+            return pytree.map_leaves(lambda leaf: with_history(self, leaf, leaves), found)
         return self._function.apply(self, names, pytree.map_leaves(lambda _: None, given), *leaves)
+
+    def _is_open(self) -> bool:
+        """Whether the function is recorded as it runs: of a `Library`, without a formula."""
+        return self._init_fn is None and self._backward is None
 
     def _run(self, given: list[Any], names: list[str]) -> Any:
         positional, named = self._split(given, names)
@@ -216,15 +225,22 @@ class CustomOpDef:
                 return None
             text = NO_FAKE if on_meta else NO_KERNEL
             raise NotImplementedError(text.format(operator=self, name=self._qualname))
+        versions = [
+            (leaf, leaf._version)
+            for name, value in zip(names, given, strict=True)
+            for leaf in (pytree.flatten(value) if name in self._mutated else ())
+            if isinstance(leaf, Tensor)
+        ]
         try:
-            with no_grad():
+            with set_grad_enabled(is_grad_enabled() and self._is_open()):
                 found = function(*positional, **named)
         finally:
-            for name, value in zip(names, given, strict=True):
-                for leaf in pytree.flatten(value) if name in self._mutated else ():
-                    if isinstance(leaf, Tensor):
-                        wrote(leaf, self._name)
-        if any(shares(out, t) for out in pytree.flatten(found) for t in tensors):
+            for leaf, version in versions:
+                if self._init_fn is not None or leaf._version == version:
+                    wrote(leaf, self._name)
+        if self._init_fn is not None and any(
+            shares(out, t) for out in pytree.flatten(found) for t in tensors
+        ):
             raise RuntimeError(ALIASED.format(name=self._qualname))
         return found
 
@@ -345,7 +361,7 @@ class Recorded(Function):
         """The gradients that the operator's backward gives, none for what this one adds."""
         operator = ctx.operator
         if operator._backward is None:
-            raise RuntimeError(NO_FORMULA.format(name=operator._qualname))
+            raise RuntimeError(NO_FORMULA.format(name=operator))
         found = operator._backward(OwnContext(ctx), *grads)
         found = found if isinstance(found, tuple) else (found,)
         if len(found) != len(ctx.like):
@@ -356,6 +372,30 @@ class Recorded(Function):
         pairs = zip(found, ctx.like, strict=True)
         flat = [grad for part, like in pairs for grad in pytree.broadcast(part, like)]
         return (None, None, None, *flat, *[None] * ctx.rest)
+
+
+class Hidden(Function):
+    """What a function gave without a history: a backward pass through it raises."""
+
+    @staticmethod
+    def forward(ctx: Any, operator: CustomOpDef, found: list[Tensor], *leaves: Any) -> Tensor:
+        """What was found."""
+        ctx.operator = operator
+        return found[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Raises RuntimeError."""
+        raise RuntimeError(NO_FORMULA.format(name=ctx.operator))
+
+
+def with_history(operator: CustomOpDef, leaf: Any, inputs: list[Any]) -> Any:
+    """A result that says in a backward pass if its function hid from what it was computed."""
+    if not isinstance(leaf, Tensor) or leaf.requires_grad:
+        return leaf
+    if not (leaf.is_floating_point() or leaf.is_complex()):
+        return leaf
+    return Hidden.apply(operator, [leaf], *inputs)
 
 
 class Batched(Recorded):

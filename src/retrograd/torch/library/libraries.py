@@ -67,8 +67,8 @@ class Library:
     ) -> None:
         """Let `fn` be what an operator runs, given by its name or as itself, by the key:
 
-        "CPU" or "CompositeExplicitAutograd", on arrays, unrecorded; "CompositeImplicitAutograd",
-        recorded as it runs; "Autograd" or "AutogradCPU", recorded, too, in place of all these;
+        "CPU", "CompositeExplicitAutograd" or "CompositeImplicitAutograd", recorded as it runs until
+        a formula is registered; "Autograd" or "AutogradCPU", recorded in place of all these;
         "Meta", on the meta device; "AutocastCPU", in a region of autocast. For keys of devices that
         are not here it is not needed. An operator that is defined later gets it then.
         """

@@ -14,8 +14,8 @@ overloads: add.Tensor.Scalar bitwise_and.Tensor.Scalar.Scalar_Tensor
     gt_.Scalar.Tensor ldexp.Tensor ldexp_.default le.Tensor.Scalar le_.Scalar.Tensor
     lerp.Scalar.Tensor lt.Tensor.Scalar lt_.Scalar.Tensor mul.Tensor.Scalar ne.Tensor.Scalar
     ne_.Scalar.Tensor pow.Tensor_Tensor.Tensor_Scalar.Scalar pow_.Scalar.Tensor
-    remainder.Tensor.Scalar.Scalar_Tensor round.default.decimals rsub.Tensor special_round.default
-    sub.Tensor.Scalar true_divide.Tensor.Scalar true_divide_.Tensor.Scalar
+    remainder.Tensor.Scalar.Scalar_Tensor round.default.decimals rsub.Tensor.Scalar
+    special_round.default sub.Tensor.Scalar true_divide.Tensor.Scalar true_divide_.Tensor.Scalar
     where.self.ScalarOther.ScalarSelf.Scalar.default
 composed: clip conj conj_physical float_power imag is_conj is_neg isclose isfinite isreal positive
     real resolve_conj resolve_neg square sum_to_size
