@@ -30,7 +30,7 @@ from ..quiet import calm, copyto
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .record import finish
-from .tensor import Tensor, follow, new_tensor, wrote
+from .tensor import Tensor, follow, new_tensor, wrap, wrote
 from .trace import users_level
 from .transforms.watch import compute
 from .views import base_of, room_for, sever
@@ -162,7 +162,7 @@ def repaired(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as the record has them, or TypeError for an input that is no tensor."""
     numbers = {name: v.item() for name, v in params.items() if name in op.params and is_number(v)}
-    inputs = tuple([new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs])
+    inputs = tuple([wrap(t) if isinstance(t, np.ndarray) else t for t in inputs])
     if op.number_first and isinstance(inputs[0], NUMBERS):
         inputs = (first_number(op, *inputs), inputs[1])
     place = misplaced(op, inputs)

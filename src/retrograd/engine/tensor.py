@@ -303,11 +303,14 @@ def is_array(value: Any) -> bool:
 
 
 def as_array(value: Any) -> Any:
-    """`value` itself if it is an array, else as one: a NumPy scalar."""
+    """`value` itself if it is an array, else as one: a NumPy scalar; a masked array, a matrix.
+
+    NumPy's classes of arrays have rules of their own, so a tensor holds what is in them.
+    """
     if value.__class__ is np.ndarray:
         return value
-    scalar = isinstance(value, np.generic) or not is_array(value)  # the first is the usual case
-    return np.asarray(value) if scalar else value
+    own = isinstance(value, (np.generic, np.ndarray))  # the usual case
+    return np.asarray(value) if own or not is_array(value) else value
 
 
 def wrap(value: Any) -> Tensor:

@@ -157,6 +157,22 @@ def test_from_numpy_takes_negative_strides_and_refuses_what_is_no_array():
         rg.from_numpy(np.array(["a"]))
 
 
+@pytest.mark.parametrize(
+    "made", [rg.tensor, rg.as_tensor, rg.asarray, rg.from_numpy, rg.ones(2).mul]
+)
+def test_of_numpy_s_own_classes_a_tensor_holds_what_is_in_them(made):
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    assert made(masked).tolist() == [1.0, 2.0]
+    assert type(made(masked)._array) is np.ndarray
+    assert type(made(np.ones((1, 2)).view(np.matrix))._array) is np.ndarray
+
+
+def test_as_tensor_writes_to_the_memory_of_a_masked_array():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    rg.as_tensor(masked).fill_(7.0)
+    assert masked.data.tolist() == [7.0, 7.0]
+
+
 def test_a_read_only_array_gives_a_tensor_that_cannot_be_written():
     x = rg.from_numpy(np.broadcast_to(np.float32(1), (2,)))
     with pytest.raises(RuntimeError, match="unsupported operation"):

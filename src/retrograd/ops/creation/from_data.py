@@ -24,7 +24,7 @@ from ...engine.dispatch import as_tensor as beside
 from ...engine.naming import number_in
 from ...engine.overriding import CONVERTERS, FACTORIES, named_in
 from ...engine.placement import as_device, default, device
-from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
+from ...engine.tensor import Tensor, as_array, is_array, new_tensor, set_requires_grad
 from ...errors import wrong_type
 from ...kernels.allocation import copied, has_memory, has_values, is_seen
 from ...locks import load
@@ -371,8 +371,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def held(data: Any, target: np.dtype[Any] | None) -> Any:
     """An array on the memory of `data` where it is one of dtype `target`, else a copy."""
     if shareable(data) and (target is None or target == data.dtype):
-        matrix = isinstance(data, np.matrix)  # which has rules of its own
-        return np.asarray(data) if matrix else data.view()
+        return as_array(data).view()
     return copy_of(data, target)
 
 
