@@ -308,6 +308,8 @@ class TorchFunctionMode:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if not modes.state.function_modes:
+            raise RuntimeError("trying to pop from empty mode stack: this one was not entered")
         modes.change(function_modes=modes.state.function_modes[:-1])
         count_mode(-1)
 

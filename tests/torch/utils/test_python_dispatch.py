@@ -13,6 +13,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.torch.library.ops import aten
+from retrograd.torch.overrides import TorchFunctionMode
 from retrograd.torch.utils._python_dispatch import (
     BaseTorchDispatchMode,
     TorchDispatchMode,
@@ -201,6 +202,14 @@ def test_what_a_mode_returns_stands_for_the_result_and_has_the_operator_s_deriva
     y.backward()
     assert y.tolist() == [30.0]
     assert x.grad.tolist() == [5.0]
+
+
+def test_a_mode_that_was_not_entered_cannot_be_left():
+    with pytest.raises(IndexError, match="was not entered"):
+        TorchDispatchMode().__exit__(None, None, None)
+    with pytest.raises(RuntimeError, match="trying to pop from empty mode stack"):
+        TorchFunctionMode().__exit__(None, None, None)
+    assert logged(lambda: rg.ones(1) + 1) == ["ones.default", "add.Tensor"]
 
 
 def test_the_tensor_that_a_mode_returns_is_the_result():

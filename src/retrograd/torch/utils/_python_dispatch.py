@@ -57,6 +57,8 @@ class TorchDispatchMode:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if not modes.state.dispatchers:
+            raise IndexError("pop from an empty stack of modes: this one was not entered")
         modes.change(dispatchers=modes.state.dispatchers[:-1])
         count_mode(-1)
 
