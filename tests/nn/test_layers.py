@@ -292,6 +292,13 @@ TEXTS = {
 }
 
 
+def test_the_text_says_that_a_deleted_bias_is_not_there():
+    layer = nn.Linear(1, 2)
+    del layer.bias
+    layer.bias = None
+    assert repr(layer) == "Linear(in_features=1, out_features=2, bias=False)"
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_text_of_a_layer_is_pytorchs(text):
     assert repr(TEXTS[text]()) == text

@@ -134,6 +134,8 @@ def test_storages_are_made_of_sizes_and_of_numbers():
     assert rg.TypedStorage([1, 2], dtype=rg.int8).tolist() == [1, 2]
     assert rg.TypedStorage(2).dtype is rg.float32
     assert rg.FloatStorage([1, 2]).nbytes() == 8
+    whole = rg.ones(2).untyped_storage()
+    assert rg.TypedStorage(wrap_storage=whole, dtype=rg.float32, _internal=True).tolist() == [1, 1]
     assert rg.ComplexFloatStorage([1j]).tolist() == [1j]
 
 

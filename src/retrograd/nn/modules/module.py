@@ -444,7 +444,7 @@ class Module(Tree):
         shown = []
         for name, mark, usual in (word.partition("=") for word in self._shown_settings.split()):
             value = getattr(self, name)
-            if isinstance(value, Tensor) or name in self._parameters:
+            if name == "bias" and not isinstance(value, bool):
                 value = value is not None
             if usual == "!r":
                 value = repr(value)

@@ -253,7 +253,12 @@ class TypedStorage(Elements):
     """
 
     def __init__(
-        self, *data: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None
+        self,
+        *data: Any,
+        wrap_storage: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        _internal: bool = False,
     ) -> None:
         if len(data) > 1:
             raise RuntimeError(
