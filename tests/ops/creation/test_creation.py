@@ -189,6 +189,14 @@ def test_as_tensor_shares_where_it_can():
     assert rg.as_tensor(a, dtype=rg.float32).dtype is rg.float32
 
 
+def test_asarray_shows_bytes_as_they_are():
+    data = bytearray(b"ab")
+    x = rg.asarray(data)
+    x.fill_(65)
+    assert (x.dtype, data) == (rg.uint8, bytearray(b"AA"))
+    assert rg.asarray(b"abc").tolist() == [97, 98, 99]
+
+
 def test_asarray_copies_as_asked():
     x = rg.ones(2, requires_grad=True)
     assert rg.asarray(x) is x

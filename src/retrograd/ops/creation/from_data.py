@@ -433,7 +433,7 @@ def with_memory(obj: Any, target: np.dtype[Any] | None) -> Any:
     if known or is_array(obj) or hasattr(obj, "__array__"):  # the last as NumPy's scalars have
         return obj
     if isinstance(obj, (bytes, bytearray)):
-        return obj if target is None else np.frombuffer(obj, target)
+        return np.frombuffer(obj, np.uint8 if target is None else target)
     if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         return load("retrograd.ops.tensor.dlpack").from_dlpack(obj)._array
     try:
