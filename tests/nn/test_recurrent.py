@@ -45,14 +45,22 @@ def test_gradients_of_complex_layers_are_right(name):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_its_cell_repeated(name):
-    layer, cell = getattr(nn, name)(2, 3), getattr(nn, f"{name}Cell")(2, 3)
+@pytest.mark.parametrize(("kind", "atol"), [("float32", 1e-6), ("float16", 0), ("bfloat16", 0)])
+def test_a_layer_is_its_cell_repeated(name, kind, atol):
+    if kind == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    dtype = getattr(rg, kind)
+    layer, cell = (
+        getattr(nn, name)(2, 3, dtype=dtype),
+        getattr(nn, f"{name}Cell")(2, 3, dtype=dtype),
+    )
     cell.load_state_dict({k.removesuffix("_l0"): v for k, v in layer.state_dict().items()})
-    x, state = rg.randn(4, 5, 2), None
+    x, state = rg.randn(4, 5, 2, dtype=dtype), None
     out, _ = layer(x)
     for step, expected in zip(x, out, strict=True):
         state = cell(step, state)
-        assert rg.allclose(state[0] if name == "LSTM" else state, expected, atol=1e-6)
+        found = state[0] if name == "LSTM" else state
+        assert rg.allclose(found, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("name", LAYERS)

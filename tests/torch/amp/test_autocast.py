@@ -207,7 +207,50 @@ def test_convolutions_of_one_tap_keep_halves(groups):
     assert out.tolist() == x.grad.tolist() == [[[2 / groups] * 3] * 2]
 
 
-def test_recurrent_layers_run_in_the_lower_precision():  # GRU is on no list
+def gru_by_hand(layer, x, h):
+    def product(x, name):
+        weight, bias = (getattr(layer, f"{kind}_{name}_l0") for kind in ("weight", "bias"))
+        return F.linear(x.bfloat16(), weight.bfloat16(), bias.bfloat16()).chunk(3, 1)
+
+    for step in x:
+        (r, z, n), (hr, hz, hn) = product(step, "ih"), product(h, "hh")
+        n = rg.tanh(n + rg.sigmoid(r + hr) * hn)
+        h = n + rg.sigmoid(z + hz) * (h - n)
+    return h
+
+
+@pytest.mark.parametrize("kind", [rg.float32, rg.bfloat16, rg.float16])
+def test_the_products_of_a_gru_are_cast_and_its_state_is_not(kind):
+    layer, x = rg.nn.GRU(3, 4), rg.randn(5, 2, 3).to(kind)
+    with autocast("cpu"):
+        out, last = layer(x)
+    state = rg.float32 if kind is rg.float16 else kind
+    assert out.dtype is last.dtype is state
+    assert rg.equal(last[0], gru_by_hand(layer, x, rg.zeros(2, 4, dtype=state)))
+    out.float().sum().backward()
+    assert {p.grad.dtype for p in layer.parameters()} == {rg.float32}
+
+
+@pytest.mark.parametrize("cell", [rg.nn.GRUCell, rg.nn.LSTMCell])
+def test_the_products_of_a_cell_are_cast_and_its_state_is_not(cell):
+    cell, x, h = cell(3, 4), rg.randn(2, 3), rg.randn(2, 4)
+    state = h if isinstance(cell, rg.nn.GRUCell) else (h, h)
+    with autocast("cpu"):
+        out, again = (cell(x.to(kind), state) for kind in (rg.float32, rg.bfloat16))
+    for a, b in zip([*out], [*again], strict=True):
+        assert a.dtype is b.dtype is rg.float32
+        assert rg.equal(a, b)
+
+
+def test_a_layer_refuses_input_of_another_dtype_where_nothing_casts():
+    layer, x = rg.nn.GRU(3, 4), rg.randn(5, 2, 3)
+    with pytest.raises(ValueError, match="does not match weight dtype"):
+        layer(x.bfloat16())
+    with autocast("cpu"), pytest.raises(RuntimeError, match="same dtype"):
+        layer(x.double())
+
+
+def test_recurrent_layers_run_in_the_lower_precision():
     x = rg.randn(5, 2, 3)
     for layer in (rg.nn.RNN(3, 4), rg.nn.LSTM(3, 4)):
         with autocast("cpu"):

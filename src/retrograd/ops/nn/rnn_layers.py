@@ -2,7 +2,8 @@
 
 NOTE [How a layer runs]
 1. What the input adds to the gates is one product for all steps; each step adds the hidden state's.
-   So are both biases, as far as they are but added.
+   So are both biases, as far as they are but added; in half precision each product is rounded with
+   its own, as in PyTorch.
 2. Padded and packed input take one path: a step reads as many rows as there are sequences that
    long, so a finished sequence leaves the batch, or, backwards in time, joins it.
 3. States are tuples: (h,) for RNN and GRU, (h, c) for LSTM.
@@ -70,7 +71,8 @@ def _direction(
 ) -> tuple[Tensor, Any]:
     """The outputs and last states of one layer in one direction."""
     b_ih, b_hh = weights[2:4] if layers.bias else (None, None)
-    if layers.bias and layers.mode != "GRU":  # which multiplies what the hidden state adds
+    halves = weights[0]._array.dtype.itemsize == 2
+    if layers.bias and layers.mode != "GRU" and not halves:  # GRU multiplies what the state adds
         b_ih, b_hh = weights[2] + weights[3], None
     projected = len(weights) > (4 if layers.bias else 2)
     added: Any = linear(data, weights[0], b_ih)

@@ -7,7 +7,7 @@ NOTE [Who is cast]
    All other functions get what they are given. Only floating tensors are cast, never float64, and
    nothing in calls with `out=`.
 2. A cast is an op: it is recorded, and gradients come in the dtype of what was cast. What a
-   function does inside is not cast, so `nn.LSTM`, one function, is not.
+   function does inside is not cast, except in `STEPS`: PyTorch has no kernels for them.
 3. Casts of float32 leaves that require grad, so of weights, are kept until the outermost region is
    left: each weight is cast once per region, as in PyTorch; again where it was written since, or
    where its cast was made in another grad mode.
@@ -43,6 +43,7 @@ __all__ = [
 F = TypeVar("F", bound="Callable[..., Any]")
 
 LOWER, SINGLE, PROMOTE = map(said, ("lower", "float32", "widest"))
+STEPS = ("gru", "gru_cell", "lstm_cell")  # of which the products are cast, and not the state
 HALVES = ("bfloat16", "float16")
 CAST = ("float32", *HALVES)  # what is cast
 
@@ -71,6 +72,8 @@ state = State()
 class Casting:
     """The mode that casts arguments: NOTE [Who is cast]."""
 
+    casts = True  # layers that check dtypes leave that to the functions they call
+
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
@@ -78,6 +81,9 @@ class Casting:
         if not state.enabled or kwargs.get("out") is not None:
             return func(*args, **kwargs)
         name = name_of(func)
+        if name in STEPS:
+            with modes.Changed(function_modes=(self, *modes.state.function_modes)):
+                return func.__wrapped__(*args, **kwargs)
         target = target_of(name, args, kwargs)
         if target is not None:
             args, kwargs = cast(args, target), cast(kwargs, target)
