@@ -8,6 +8,7 @@ import inspect
 import pickle
 import types
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -147,6 +148,13 @@ def test_assigning_before_init_raises():
 def test_a_module_without_forward_raises():
     with pytest.raises(NotImplementedError, match='missing the required "forward" function'):
         nn.Module()(1)
+
+
+def test_programs_add_to_the_constants_of_a_layer():
+    class Scaled(nn.Linear):
+        __constants__: ClassVar = [*nn.Linear.__constants__, "scale"]
+
+    assert Scaled.__constants__ == ["scale"]
 
 
 def test_a_function_that_is_an_attribute_of_a_class_is_no_method():

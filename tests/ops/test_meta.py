@@ -152,6 +152,9 @@ def test_devices_do_not_mix_but_for_numbers():
         rg.cat([shape(2), rg.ones(2)])
     with pytest.raises(RuntimeError, match="not on the expected device meta"):
         rg.where(shape(2) > 0, rg.ones(2), shape(2))
+    for product in (rg.nn.functional.linear, lambda x, w: x @ w.T, lambda x, w: rg.mv(w, x[0])):
+        with pytest.raises(RuntimeError, match="not on the expected device meta"):
+            product(rg.ones(2, 3), shape(4, 3))
     for grid in (rg.meshgrid, rg.cartesian_prod):
         with pytest.raises(RuntimeError, match="same device, but they are on cpu, meta"):
             grid(shape(2), rg.ones(3))

@@ -24,7 +24,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import UnorderedError, wrong_type
-from ..kernels.allocation import has_memory
+from ..kernels.allocation import MIXED_DEVICES, has_memory, has_values
 from ..locks import load
 from ..quiet import calm, copyto
 from .naming import ABSENT, CHOICES, by_name
@@ -223,6 +223,9 @@ def failed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Excep
         return CHOICES[error.function](op.call, inputs, params)
     if op.is_binary and not isinstance(inputs[1], Tensor):
         return beyond(op, inputs[0], inputs[1], error)
+    held = [has_values(t._array) for t in inputs if isinstance(t, Tensor)]
+    if isinstance(error, NotImplementedError) and any(held) and not all(held):
+        raise RuntimeError(MIXED_DEVICES) from None  # NumPy asked a meta array for its data
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
         raise error
     explain(op, inputs, error)

@@ -60,6 +60,9 @@ def has_special(x: Any) -> bool:
     return x.__class__ is not ndarray and hasattr(x, "special")
 
 
+MIXED_DEVICES = "Tensor on device cpu is not on the expected device meta! Move it: x.to('meta')"
+
+
 class StandIn:
     """What stands for an array of NumPy's, and its answers: NOTE [Stand-ins]."""
 

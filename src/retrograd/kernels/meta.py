@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
-from .allocation import StandIn, is_numpy
+from .allocation import MIXED_DEVICES, StandIn, is_numpy
 from .layout import Flags, row_strides, strides_along
 
 NO_ITEM = "Tensor.item() cannot be called on meta tensors: they have a shape, and no values"
@@ -29,7 +29,6 @@ NO_DATA = (
     "Cannot copy out of meta tensor; no data! Make one with data: empty_like(x, device='cpu'), and "
     "for a module to_empty(device='cpu')"
 )
-MIXED = "Tensor on device cpu is not on the expected device meta! Move it: x.to('meta')"
 BY_VALUES = (
     "{name} of a meta tensor: the shape of the result depends on the values, and there are none. "
     "Use a function of fixed shape, such as where"
@@ -249,7 +248,7 @@ for _name in ("tolist", "tobytes", "__array__"):
 def check_alone(value: Any) -> None:
     """Raise RuntimeError for an array that has data, but for single numbers."""
     if isinstance(value, np.ndarray) and value.ndim:
-        raise RuntimeError(MIXED)
+        raise RuntimeError(MIXED_DEVICES)
     if type(value) in (list, tuple):
         for each in value:
             check_alone(each)

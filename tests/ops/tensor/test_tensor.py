@@ -167,8 +167,9 @@ def test_to_takes_dtypes_devices_and_tensors():
     assert x.to(rg.tensor(1)).dtype is rg.int64
     assert x.type_as(rg.tensor(1j)).dtype is rg.complex64
     assert not x.to(rg.int32).requires_grad
-    with pytest.raises(TypeError, match=r"must be retrograd.dtype, device or Tensor, not float"):
-        x.to(3.0)
+    for number in (3.0, True):
+        with pytest.raises(TypeError, match=r"must be retrograd.dtype, device or Tensor, not"):
+            x.to(number)
     with pytest.raises(RuntimeError, match="Cannot access accelerator device"):
         x.to(0)
     with pytest.raises(AssertionError, match="CUDA"):

@@ -11,7 +11,7 @@ from ast import literal_eval
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 
 from ... import dtypes, providers
 from ...engine.overriding import is_function
@@ -93,6 +93,7 @@ class Module(Tree):
     """
 
     _version: int = 1
+    __constants__: ClassVar[list[str]] = []  # subclasses of programs add to it
     _shown_settings = ""  # words: "name" for the value alone, "name=", "name=!r", "name=usual"
     _hooks: ModuleHooks | None = None
 

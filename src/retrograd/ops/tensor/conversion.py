@@ -67,9 +67,11 @@ def to(
     for place, value in enumerate(args):
         if isinstance(value, Tensor) and place == 0:
             dtype = value.dtype
-        elif isinstance(value, bool):
+        elif isinstance(value, bool) and place:
             flags.append(value)
-        elif value is None or isinstance(value, (str, Device) if place else (str, Device, int)):
+        elif (
+            value is None or isinstance(value, (str, Device)) or (type(value) is int and not place)
+        ):
             device = value
         elif isinstance(value, (dtypes.dtype, type)) and place < 2:
             dtype = value
