@@ -160,3 +160,16 @@ def test_nothing_is_found_below_a_module_whose_path_is_empty():
     importlib.import_module("retrograd.nn.utils.prune")
     for finder in (providers.Mirror(last) for last in (False, True)):
         assert finder.find_spec("retrograd.nn.utils.prune.Nothing", []) is None
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        *(("nn", "SyncBatchNorm"), ("nn.utils", "skip_init"), ("nn.modules", "Container")),
+        *(("optim", "SparseAdam"), ("utils.data", "DistributedSampler"), ("autograd", "Function")),
+    ],
+)
+def test_packages_list_what_is_added_to_them(package, name):
+    found = importlib.import_module(f"retrograd.{package}")
+    assert name in dir(found)
+    assert all(hasattr(found, each) for each in dir(found))

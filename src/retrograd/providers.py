@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = [
-    "Unknown", "attribute", "families", "load_families", "mirrored", "names", "public", "service",
+    "Unknown", "attribute", "families", "listed", "load_families", "mirrored", "names", "public",
+    "service",
 ]  # fmt: skip
 
 WORLD = f"{__package__}.torch"
@@ -132,6 +133,12 @@ def names(package: str) -> list[str]:
     outer = world()
     added = [*outer.NAMES, *outer.modules()] if outer else []
     return [name.removeprefix(within) for name in added if name.rpartition(".")[0] == within[:-1]]
+
+
+def listed(package: str) -> list[str]:
+    """What `dir` shows of a package: its names, and those that PyTorch's world adds."""
+    found = vars(sys.modules[package])
+    return sorted({*found, *found.get("__all__", ()), *names(package)})
 
 
 def mirrored(name: str) -> str | None:

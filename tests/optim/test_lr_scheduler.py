@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import typing
+
 import pytest
 
 import retrograd as rg
+from retrograd import optim
 from retrograd.optim import SGD, lr_scheduler
 
 RATES = {
@@ -288,3 +291,10 @@ def test_a_group_that_is_added_is_cut_at_a_plateau_down_to_the_same_rate():
         else:
             with pytest.raises(RuntimeError, match=r"groups in the `optimizer` \(2\)"):
                 schedule.step(1.0)
+
+
+def test_types_of_settings_can_be_read():  # as programs do that make rules from files of settings
+    for package in (optim, optim.lr_scheduler):
+        for name in package.__all__:
+            if isinstance(found := getattr(package, name), type):
+                assert "return" in typing.get_type_hints(found.__init__), name

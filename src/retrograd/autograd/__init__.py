@@ -58,3 +58,7 @@ def __getattr__(name: str) -> Any:
     if name == "NestedIOFunction":
         return _load(f"{__name__}.function").NestedIOFunction
     return providers.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return providers.listed(__name__)

@@ -22,3 +22,7 @@ if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
 def __getattr__(name: str) -> Any:
     """A module or a name of PyTorch's world, when it is first asked for."""
     return _providers.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return _providers.listed(__name__)

@@ -7,19 +7,15 @@ method remembers lies in the state of the first parameter.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..quiet import calm
 from .line_search import CURVATURE, DECREASE, NARROW, Point, answered, interpolated, strong_wolfe
-from .optimizer import Optimizer
+from .optimizer import Optimizer, ParamsT
 from .rules import check_complex, check_settings, check_writable, evaluate, settings
-
-if TYPE_CHECKING:
-    from ..engine.tensor import Tensor
-    from .optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 

@@ -14,3 +14,7 @@ __all__ = ["checkpoint", "data", "hooks", "swap_tensors"]
 def __getattr__(name: str) -> Any:
     """Load a module of PyTorch's world when it is asked for."""
     return providers.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return providers.listed(__name__)

@@ -64,3 +64,7 @@ if not TYPE_CHECKING:  # to type checkers, what a package imports by * is public
 def __getattr__(name: str) -> Any:
     """A layer of PyTorch's world, when it is first asked for."""
     return providers.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return providers.listed(__name__)

@@ -27,3 +27,7 @@ __all__ += [*_providers.names(__name__)]
 def __getattr__(name: str) -> Any:
     """A module or a name of PyTorch's world, when it is first asked for."""
     return _providers.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return _providers.listed(__name__)

@@ -14,14 +14,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ... import providers as _providers
+from ..optimizer import Optimizer
 from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .schedule import LRScheduler, within_step
-
-if TYPE_CHECKING:
-    from ..optimizer import Optimizer
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",

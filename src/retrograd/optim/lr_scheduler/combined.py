@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .schedule import LRScheduler, set_rate
-
-if TYPE_CHECKING:
-    from ..optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 

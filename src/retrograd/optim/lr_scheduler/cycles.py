@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..optimizer import Optimizer
 from .schedule import LRScheduler, check_optimizer, check_strategy, per_group, set_rate, within_step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
