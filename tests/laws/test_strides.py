@@ -81,7 +81,7 @@ DIFFER = {
         "special.hermite_polynomial_he": 3, "special.laguerre_polynomial_l": 3,
         "special.legendre_polynomial_p": 3, "special.shifted_chebyshev_polynomial_t": 3,
         "special.shifted_chebyshev_polynomial_u": 3, "special.shifted_chebyshev_polynomial_v": 3,
-        "special.shifted_chebyshev_polynomial_w": 3, "special.zeta": 1, "unravel_index": 24,
+        "special.shifted_chebyshev_polynomial_w": 3, "special.zeta": 1,
         "x0.abs()": 4, "x0.angle()": 3, "x0.rot90(1,(0,1))": 2,
     },
 }

@@ -66,6 +66,7 @@ def test_take_along_dim_takes_int64_alone(dtype):
             TypeError,
             "expected 'shape' sequence to only contain ints",
         ),
+        (lambda: rg.unravel_index(rg.tensor([1]), (2, 0)), RuntimeError, "ZeroDivisionError"),
         (
             lambda: rg.tensor_split(rg.ones(3), rg.tensor(1.5)),
             RuntimeError,

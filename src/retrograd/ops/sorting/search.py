@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The index along each dimension of `shape` for places in the flattened tensor.
 
     Places count modulo the number of elements. Raises TypeError for indices that are no integers,
-    ValueError for negative sizes.
+    ValueError for negative sizes, RuntimeError for indices into nothing.
 
     >>> rg.unravel_index(rg.tensor([5, 1]), (2, 3))
     (tensor([1, 0]), tensor([2, 1]))
@@ -85,8 +86,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' {wanted}, but got {shape!r}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    parts, rest = [], indices._array.astype(np.int64, copy=False)
-    for n in reversed(sizes):
-        parts.append(wrap(rest % n if n else rest))
-        rest = rest // n if n else rest
-    return tuple(reversed(parts))
+    if 0 in sizes and indices._array.size:
+        raise RuntimeError(f"ZeroDivisionError: no index has a place in the shape {sizes}")
+    places = indices._array.astype(np.int64, copy=False)[..., None]
+    steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    divisors, moduli = table(places, np.maximum(np.array([steps, sizes], np.int64), 1))
+    places = places // divisors % moduli
+    return tuple([wrap(places[..., dim]) for dim in range(len(sizes))])
