@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import has_values, is_numpy
+from .allocation import copied, has_values, inward, is_numpy
 
 
 class Span:
@@ -112,6 +112,21 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
 def as_it_lay(array: Any) -> Any:
     """A copy of what is about to be overwritten, in the same order in memory."""
     return array.copy("K") if is_numpy(array) else array.copy()
+
+
+def copied_with_gaps(array: Any) -> Any:
+    """A copy with the strides of `array`, if no two of its elements share a place."""
+    if not is_numpy(array) or array.flags.forc:
+        return copied(array)
+    end = array.itemsize
+    for axis in inward(array.shape, array.strides):
+        if array.shape[axis] > 1:
+            if array.strides[axis] < end:
+                return copied(array)
+            end += array.strides[axis] * (array.shape[axis] - 1)
+    out = np.ndarray(array.shape, array.dtype, np.empty(end, np.uint8), strides=array.strides)
+    out[...] = array
+    return out
 
 
 def in_rows(array: Any) -> Any:

@@ -28,7 +28,7 @@ from ...kernels.layout import (
     is_permuted,
     laid_out,
 )
-from ...kernels.memory import memory_order
+from ...kernels.memory import copied_with_gaps, memory_order
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
@@ -245,7 +245,7 @@ def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
     """A copy in row-major order, as it lies where `layout` is empty, or with its axes in that
     order in memory."""
     if not layout:
-        return np.copy(input, "C") if layout is None else copied(input)
+        return np.copy(input, "C") if layout is None else copied_with_gaps(input)
     out = empty(input, [input.shape[axis] for axis in layout])
     out = out.transpose(np.argsort(layout).tolist())
     out[...] = input
