@@ -55,6 +55,16 @@ def test_what_padding_only_cuts_lies_as_its_input():
     assert F.pad(rg.ones(4, 5).t(), (-1, 1)).is_contiguous()
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("widths", [(0, 0), (-1, 0), (1, -1), (-1, -1, 0, 1)])
+def test_what_another_mode_pads_or_cuts_lies_in_rows_or_has_its_channels_innermost(mode, widths):
+    x = rg.ones(2, 3, 6, 5)
+    images, few = x.contiguous(memory_format=rg.channels_last), len(widths) == 2
+    assert F.pad((x[0] if few else x).mT, widths, mode=mode).is_contiguous()
+    if not few:
+        assert F.pad(images, widths, mode=mode).is_contiguous(memory_format=rg.channels_last)
+
+
 @pytest.mark.parametrize("function", OF_ONE["in rows"])
 def test_other_results_lie_in_rows(function):
     assert function(rg.arange(6.0).reshape(2, 3).t()).is_contiguous()

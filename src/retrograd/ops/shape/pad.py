@@ -12,13 +12,19 @@ from ...engine.registry import declare, example, name_node
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels.allocation import copied, full
-from ...kernels.layout import channels_like
+from ...kernels.layout import channels_inside, channels_like
 from ...kernels.native.small import quick
 from ..core import batching
 from ..core.dims import sequence
 from ..core.engine_ops import grad_in_format, piecewise
 from ..creation.from_data import fill_value
-from ..creation.memory_format import in_order_of
+from ..creation.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    in_format,
+    in_order_of,
+)
 from .basic_views import narrow
 from .join import cat
 from .rearrange import flip
@@ -135,7 +141,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for dim, (low, high) in enumerate(read_widths(ndim, flat)):
         if low or high:
             padded = bordered(padded, dim, low, high, mode)
-    return name_node(in_own_memory(padded, input), WHOLE[mode].format(len(flat) // 2))
+    inside = channels_inside(input._array) and len(flat) == 2 * ndim - 4
+    format = (channels_last_3d if ndim == 5 else channels_last) if inside else contiguous_format
+    padded = in_own_memory(in_format(padded, format, "pad"), input)
+    return name_node(padded, WHOLE[mode].format(len(flat) // 2))
 
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
