@@ -71,8 +71,10 @@ def window(checked_as: str = "") -> Callable[[Callable[..., Any]], Callable[...,
         ) -> Tensor:
             count, target = _checked(checked_as or values.__name__, M, dtype, device)
             name = values.__name__
-            numbers = {key: number_in(value, name, key) for key, value in shape.items()}
-            return finish(values(count, sym, **numbers).astype(target), requires_grad)
+            for key, value in shape.items():
+                if isinstance(value, (Tensor, np.generic)):
+                    shape[key] = number_in(value, name, key)
+            return finish(values(count, sym, **shape).astype(target), requires_grad)
 
         first, *rest, _ = inspect.signature(call).parameters.values()
         shape = list(inspect.signature(values).parameters.values())[2:]

@@ -355,6 +355,19 @@ def test_two_numbers_are_added_with_a_factor():
         rg.add(1, 2, alpha=0.5)
 
 
+@pytest.mark.parametrize("value", [None, "a"])
+def test_what_is_no_number_is_refused_as_a_factor(value):
+    x = rg.ones(2)
+    for call in (
+        lambda: rg.addcmul(x, x, x, value=value),
+        lambda: x.addcdiv_(x, x, value=value),
+        lambda: rg.add(x, x, alpha=value),
+        lambda: rg.addr(rg.ones(2, 2), x, x, beta=value),
+    ):
+        with pytest.raises(TypeError, match=f"must be Number, not {type(value).__name__}"):
+            call()
+
+
 def test_a_number_in_a_tensor_makes_a_scalar_tensor():
     assert rg.scalar_tensor(rg.tensor(2)).tolist() == 2.0
     assert rg.scalar_tensor(rg.tensor(True), dtype=rg.int32).dtype is rg.int32

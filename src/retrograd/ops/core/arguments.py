@@ -195,7 +195,9 @@ def number_in(value: Any, name: str, argument: str) -> Any:
     NumPy's booleans are floats, as in PyTorch: they are no `bool`.
     """
     if not isinstance(value, (Tensor, np.generic)):
-        return value
+        if isinstance(value, (int, float, complex)):
+            return value
+        raise wrong_type(name, argument, "Number", value)
     if moves(value):
         raise constant(name, argument, "Number", value)
     if isinstance(value, Tensor) and value._array.size != 1:

@@ -72,9 +72,9 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         check_mask(attn_mask, query, key)
     rows, columns = query._array.shape[-2], key._array.shape[-2]
-    scale = number_in(scale, "scaled_dot_product_attention", "scale")
     if scale is None:
         scale = 1.0 / math.sqrt(query._array.shape[-1] or 1)
+    scale = number_in(scale, "scaled_dot_product_attention", "scale")
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
     kind = query.dtype
