@@ -272,6 +272,11 @@ def test_a_program_s_distribution_may_have_several_events():
 def test_transformed_distributions_take_numbers():
     assert D.Pareto(1.0, 1.0).cdf(2.0) == D.Pareto(1.0, 1.0).cdf(t(2.0)) == 0.5
     assert D.Weibull(1.0, 1.0).cdf(2.0).item() == pytest.approx(0.86466472)
+    assert D.Gumbel(0.0, 1.0).cdf(0.5).item() == pytest.approx(0.54523921)
+    found = D.HalfCauchy(1.0, validate_args=False).log_prob(0.5)
+    assert found.item() == pytest.approx(-0.67472625)
+    with pytest.raises(ValueError, match="within the support"):
+        D.Gumbel(t([0.0, 1.0]), 1.0).cdf(math.nan)
 
 
 def test_checks_in_a_batched_call_hold_for_all_examples_at_once():

@@ -298,8 +298,9 @@ class Gumbel(TransformedDistribution):
         return z - z.exp() - self.scale.log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        return (-((self.loc - value) / self.scale).exp()).exp()
+        z = (self.loc - value) / self.scale
+        self._check_sample(z)  # not the value, which may be a number
+        return (-z.exp()).exp()
 
     def entropy(self) -> Tensor:
         return self.scale.log() + (1 + euler_constant)
@@ -319,7 +320,8 @@ class _Half(TransformedDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        return ops.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+        base = self.base_dist  # whose `loc` is 0, a tensor, so that the value may be a number
+        return ops.where(base.loc <= value, base.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)
