@@ -56,6 +56,15 @@ def test_results_have_the_types_of_their_functions():
     assert type(rg.linalg.slogdet(rg.eye(2))) is rg.return_types.linalg_slogdet
 
 
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_matrices_of_integers_have_no_kernel_for_cholesky():
+    with pytest.raises(NotImplementedError, match="cholesky: Expected a floating point"):
+        rg.cholesky(rg.eye(2, dtype=rg.int64))
+    with pytest.raises(RuntimeError) as raised:  # which looks at the dtype first, in PyTorch
+        rg.linalg.cholesky(rg.eye(2, dtype=rg.int64))
+    assert raised.type is RuntimeError
+
+
 OLDER = {
     "cholesky": lambda a: rg.cholesky(a),
     "qr": lambda a: a.qr(),

@@ -46,8 +46,8 @@ def check_two_dims(x: Tensor, name: str, argument: str = "A") -> None:
 
 
 WITHOUT_KERNEL = {  # functions that look at no dtype in PyTorch before they look for a kernel
-    "cholesky_inverse", "cholesky_solve", "linalg.eigh", "linalg.solve_triangular", "torch.geqrf",
-    "torch.linalg.householder_product", "torch.lu_factor", "torch.ormqr",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "linalg.eigh", "linalg.solve_triangular",
+    "torch.geqrf", "torch.linalg.householder_product", "torch.lu_factor", "torch.ormqr",
 }  # fmt: skip
 
 

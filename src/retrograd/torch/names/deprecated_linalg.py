@@ -12,7 +12,7 @@ from ...ops.core.arguments import public, write_value
 from ...ops.linalg import cholesky as hermitian
 from ...ops.linalg import determinant, solve
 from ...ops.linalg import lu as triangles
-from ...ops.linalg.checks import check_same_dtype
+from ...ops.linalg.checks import check_floating, check_same_dtype
 from ...ops.linalg.qr import qr as reduced_qr
 from ...ops.linalg.svd import svd as full_svd
 from ...ops.linalg.svd import svdvals
@@ -30,6 +30,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2.]])
     """
     modes.warn_once(OLDER.format("cholesky", "linalg.cholesky"))
+    check_floating(input, "cholesky")
     return name_node(hermitian.cholesky(input, upper=upper), "CholeskyBackward0")
 
 
