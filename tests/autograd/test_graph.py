@@ -35,6 +35,7 @@ def test_nodes_show_name_edges_and_metadata():
     assert second == (None, 0)
     node.metadata["mine"] = 3
     assert node.metadata == {"mine": 3}
+    assert node.requires_grad is first.requires_grad is True
 
 
 def test_the_edge_of_a_tensor_is_its_node_and_output_number():

@@ -231,6 +231,7 @@ class BackwardCFunction(FunctionCtx):
     __slots__ = ("_of",)
 
     _of: Node | None
+    requires_grad = True  # as `Node` has it
 
     def __init__(self) -> None:
         self._of = None

@@ -237,6 +237,7 @@ class Node:
         register_prehook: Callable[[Callable[..., Any]], Any]
 
     full_name = ""  # of a node's class, where that is not its own
+    requires_grad = True  # as every node of PyTorch says
 
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""
