@@ -503,6 +503,24 @@ def test_loop_of_an_operation_without_a_rule_warns_once():
     assert len([w for w in caught if "median" in str(w.message)]) <= 1
 
 
+ONE = {
+    "a number among each example": lambda x: rg.bucketize(3.0, x),
+    "numbers among each example": lambda x: rg.searchsorted(x, rg.tensor([1.0, 4.0]), right=True),
+    "its own numbers": lambda x: rg.bucketize(x, rg.arange(5.0)),
+    "median": lambda x: x.median(),
+    "place of the median": lambda x: x.median(0).indices,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*once per example:UserWarning")
+@pytest.mark.filterwarnings("ignore:There is no rule:UserWarning")
+@pytest.mark.parametrize("name", ONE)
+def test_searches_and_medians_are_those_of_each_example(name):
+    x = X.reshape(-1, 4)
+    x = x[: len(x)].sort(-1).values
+    assert vmap(ONE[name])(x).equal(rg.stack([ONE[name](row) for row in x]))
+
+
 # -- errors ------------------------------------------------------------------------------------
 
 

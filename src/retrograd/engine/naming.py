@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import constant, nearest, wrong_type
+from ..errors import UnbatchableError, constant, nearest, wrong_type
 from .trace import users_level
 
 if TYPE_CHECKING:
@@ -332,10 +332,11 @@ def check_types(
     """Raise if an argument has not what every tensor has, or is not what its annotation says."""
     if isinstance(error, TypeError) and str(error).startswith("argument '"):
         raise TypeError(f"{function.__name__}(): {error}") from None
+    asks = isinstance(error, UnbatchableError)  # the function then runs once per example
     for place, (name, value) in enumerate(arguments.items(), 1):
         parameter = signature.parameters[name]
         kind, _, absent = str(parameter.annotation).partition(" | ")
-        if isinstance(error, AttributeError) and error.name is not None:
+        if isinstance(error, AttributeError) and error.name is not None and not asks:
             meant = error.name in OF_TENSORS
             if value is error.obj and (meant or "Tensor" in (kind, absent)):
                 raise wrong_type(function.__name__, name, "Tensor", value, place) from None
