@@ -316,12 +316,17 @@ def randint_like(
     return _like(draw, input, (dtype, device, requires_grad, memory_format), "randint_like")
 
 
+def of_all_examples(array: Any) -> Any:
+    """An array, of a batch that of all examples: what has to hold for each is asked of it."""
+    return concrete(array) if is_batched(array) else array
+
+
 def check_std(std: Any) -> None:
     """Raise RuntimeError for a standard deviation that is negative or, as a number, NaN."""
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if known_true((std._array < 0).any()):
+        if known_true((of_all_examples(std._array) < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -420,7 +425,7 @@ def bernoulli(
     place = (array, in_rows) if there is None else (there, in_order)
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
-        every = concrete(array) if is_batched(array) else array
+        every = of_all_examples(array)
         if known_true(~((every >= 0) & (every <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
