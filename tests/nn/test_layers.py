@@ -55,6 +55,17 @@ def test_bilinear():
     check(out, [[-1.0234375, 1.1015625], [-2.453125, 1.0625]])
 
 
+def test_a_bias_of_another_dtype_is_refused():
+    bias = rg.ones(2, dtype=rg.float16)
+    with pytest.raises(RuntimeError, match="same dtype, got weight: float, bias: c10::Half"):
+        nn.functional.bilinear(rg.ones(1, 3), rg.ones(1, 3), rg.ones(2, 3, 3), bias)
+    for dims in (1, 2, 3):
+        for name in (f"conv{dims}d", f"conv_transpose{dims}d"):
+            x = rg.ones(1, 2, *[3] * dims)
+            with pytest.raises(RuntimeError, match=r"bias type \(c10::Half\) should be the same"):
+                getattr(nn.functional, name)(x, rg.ones(2, 2, *[1] * dims), bias)
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

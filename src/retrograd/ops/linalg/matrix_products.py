@@ -363,6 +363,9 @@ def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) ->
                 f"bilinear(): input{number} size does not match weight size: got {t.shape[-1]} "
                 f"but expected {weight.shape[number]}"
             )
+    if bias is not None and bias.dtype is not weight.dtype:
+        text = "All tensors must have the same dtype, got weight: {}, bias: {}"
+        raise mismatch(text, weight._array, bias._array, dtypes.cpp_name)
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
