@@ -105,16 +105,14 @@ class Parameter(Tensor):
         """A parameter on the memory of `data`, and of its class, too."""
         kind: Any = type(data)
         if cls is not Parameter or kind is Tensor or not issubclass(kind, Tensor):
-            kind = cls
+            made: Self = _same_memory(data, cls)
         elif hasattr(kind, "_parameter"):
-            kind = kind._parameter
-        else:
-            kind = _of_both(kind)
-        if kind is cls or hasattr(kind, "_parameter"):
-            made: Self = _same_memory(data, kind)
+            made = _same_memory(data, kind._parameter)
+        elif issubclass(kind, (Parameter, Buffer)):
+            made = _same_memory(data, cls)
         else:  # a class of programs, which may give attributes to what it detaches
             alone = _detached(data)
-            made = _same_memory(alone, kind)
+            made = _same_memory(alone, _of_both(kind))
             made.__dict__.update(alone.__dict__)
         set_requires_grad(made, requires_grad)
         return made
@@ -142,8 +140,6 @@ def _of_both(kind: Any) -> Any:
 
     What is computed of them, and what the class gives when it is called, is of `kind` alone.
     """
-    if issubclass(kind, (Parameter, Buffer)):
-        return Parameter
     members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
     members |= {"__deepcopy__": _deepcopy, "__repr__": kind.__repr__}
     members["__reduce_ex__"] = lambda self, protocol: (
