@@ -91,7 +91,6 @@ CALLS = {
 # Why some take more.
 COLUMNS = "column after column, of which there are fewer than elements: NumPy has no such routine"
 LGAMMA = "the C library's function, element by element: NumPy has none"
-ORDERS = "the order in memory of a large result takes some 2,000 bytecodes, whatever its size"
 BLOCKS = "block after block, each of a fixed number of differences"
 VIEWS = "a tensor for each part"
 PATCHES = "the taps of a kernel as large as the image"
@@ -117,7 +116,6 @@ MORE_WORK = {
     **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex"], "its pivots differ by matrix"),
     **dict.fromkeys(["lgamma", "igamma", "igammac", "mvlgamma"], LGAMMA),
     **dict.fromkeys(CONV_TRANSPOSE, PATCHES),
-    **dict.fromkeys(["var_mean", "std_mean"], ORDERS),
     **dict.fromkeys([name for name in CALLS if "dist" in name], BLOCKS),
 }
 

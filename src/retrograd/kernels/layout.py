@@ -115,9 +115,18 @@ def apply_binary(forward: Any, x: Any, y: Any) -> Any:
     if orders_agree(x, y):
         return forward(x, y)
     if isinstance(ufunc, np.ufunc):
+        leads = x.flags.c_contiguous and x.shape == y.shape
+        if leads or (descends(x) and descends(y)):
+            return ufunc(x, y)
         dtype = ufunc.resolve_dtypes((x.dtype, y.dtype, None))[-1]
         return ufunc(x, y, out=empty_for_result(x, y, dtype=dtype))
     return laid_out(forward(x, y), x, y)
+
+
+def descends(x: Any) -> bool:
+    """Whether `x` lies in row-major order, but for gaps and axes along which it was expanded."""
+    steps = [*filter(None, x.strides)]
+    return steps == sorted(set(steps), reverse=True)
 
 
 def is_array(x: Any) -> bool:
