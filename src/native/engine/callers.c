@@ -84,11 +84,12 @@ static bool
 disagree(PyObject *first, PyObject *second)
 {
     PyArrayObject *x = (PyArrayObject *)first, *y = (PyArrayObject *)second;
-    if (!PyArray_CheckExact(first) || PyArray_IS_C_CONTIGUOUS(x) || !PyArray_CheckExact(second)) {
+    if (!PyArray_CheckExact(first) || !PyArray_CheckExact(second)) {
         return false;
     }
     int dims = PyArray_NDIM(x);
-    return dims > 1 && PyArray_NDIM(y) > 1 &&
+    bool leads = PyArray_IS_C_CONTIGUOUS(x) && PyArray_NDIM(y) <= dims;
+    return !leads && dims > 1 && PyArray_NDIM(y) > 1 &&
            (PyArray_NDIM(y) != dims ||
             memcmp(PyArray_STRIDES(x), PyArray_STRIDES(y), (size_t)dims * sizeof(npy_intp)) != 0);
 }

@@ -169,7 +169,7 @@ def binary_caller(op: Op, run: Any = run) -> Callable[..., Any]:  # noqa: PLR091
             if mixed:
                 x, y = calm(promote, x, y)
                 r = calm(rounded, calm(apply_binary, forward, x, y), x, y)
-            elif x.__class__ is not ndarray or x.flags.c_contiguous:
+            elif x.__class__ is not ndarray or (x.flags.c_contiguous and y.ndim <= x.ndim):
                 r = CALM.copy().run(forward, x, y)
             else:
                 r = calm(apply_binary, forward, x, y)

@@ -266,3 +266,11 @@ def test_batch_norm_keeps_channels_innermost_beside_single_sizes(training):
     expected = rg.nn.BatchNorm2d(2).train(training)(x.contiguous())
     assert expected.is_contiguous()
     assert rg.equal(out, expected)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 1), (1, 4)])
+@pytest.mark.parametrize("name", ["add", "mul", "div"])
+def test_an_operand_of_fewer_dimensions_does_not_decide_on_the_order(name, shape):
+    turned = rg.ones(4, 4, 1).expand(4, 4, 4).permute(1, 2, 0)
+    assert turned.stride() == (1, 0, 4)
+    assert getattr(rg, name)(rg.ones(shape), turned).stride() == (1, 4, 16)
