@@ -70,6 +70,41 @@ def test_a_module_that_compiles_itself_trains_and_keeps_its_names():
     assert len(net._hooks.compiled.compiled.variants) == 1
 
 
+def test_a_module_that_compiles_itself_runs_the_forward_of_now():
+    net = nn.Sequential(nn.Linear(4, 2))
+    net.compile()
+    x = rg.ones(3, 4)
+    plain = net(x).tolist()
+    assert net(x).tolist() == plain
+    net.forward = lambda x: x * 5
+    assert net(x).tolist() == net(x).tolist() == [[5.0] * 4] * 3
+    del net.forward
+    assert net(x).tolist() == plain
+    assert len(net._hooks.compiled.compiled.variants) == 2
+
+    class Scaled(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    scaled = Scaled()
+    scaled.compile()
+    assert [scaled(x)[0, 0].item() for _ in range(2)] == [2.0, 2.0]
+    Scaled.forward = lambda self, x: x * 3
+    assert [scaled(x)[0, 0].item() for _ in range(2)] == [3.0, 3.0]
+
+
+def test_a_shallow_copy_of_a_module_that_compiles_itself_is_a_module_of_its_own():
+    net, _ = both()
+    net.eval().compile()
+    x = rg.randn(3, 4)
+    first = net(x)
+    again = copy.copy(net)
+    again.scale = 3.0
+    for _ in range(2):
+        assert net(x).tolist() == first.tolist()
+        np.testing.assert_allclose(again(x).detach(), 3.0 * first.detach(), rtol=1e-6)
+
+
 def test_it_shows_the_attributes_of_the_module():
     net, _ = both()
     compiled = rg.compile(net)

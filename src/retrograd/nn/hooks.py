@@ -59,7 +59,7 @@ class ModuleHooks:
     """
 
     full: bool | None = None
-    compiled: Any = None  # what a call runs in place of `forward`: `Module.compile`
+    compiled: Any = None  # what a call gives the module to, in place of `forward`
     holder: Any = None  # `Module`, for the hooks of all modules
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         elif hooks is not of_all_modules:
             hooks = hooks.after(of_all_modules)
     if hooks.compiled is not None and not hooks.some():
-        return hooks.compiled(*args, **kwargs)
+        return hooks.compiled(module, *args, **kwargs)
     call = _Call(module, hooks, args, kwargs)
     try:
         return call.run()
@@ -151,7 +151,8 @@ class _Call:
         if hooks.backward_pre or (hooks.backward and hooks.full):
             backward = BackwardHooks(self.module, hooks)
             self.args = backward.on_inputs(self.args)
-        forward = hooks.compiled or self.module.forward
+        compiled = hooks.compiled
+        forward = self.module.forward if compiled is None else partial(compiled, self.module)
         self.result = forward(*self.args, **self.kwargs)
         for number, hook in list(hooks.forward.items()):
             self.called.add(number)

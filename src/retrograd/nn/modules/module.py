@@ -249,8 +249,13 @@ class Module(Tree):
 
         It takes the arguments of that. Copies, and what is loaded from a file, are not compiled.
         """
-        made = providers.public("compile")(self.forward, *args, **kwargs)
-        self._own_hooks().compiled = None if made == self.forward else made
+
+        def forward(module: Module, /, *given: Any, **options: Any) -> Any:
+            return module.forward(*given, **options)  # as it is at the time of a call
+
+        forward.__qualname__ = f"{type(self).__qualname__}.forward"
+        made = providers.public("compile")(forward, *args, **kwargs)
+        self._own_hooks().compiled = None if made is forward else made
 
     def bfloat16(self) -> Self:
         """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
