@@ -866,6 +866,31 @@ def test_warnings_are_given_in_each_call():
             step(rg.ones(3, 1), rg.ones(3))
 
 
+def warns_of_sizes(x):
+    later = x * 2
+    return F.mse_loss(x, later[:, :1])
+
+
+def warns_twice(x):
+    cube = x.reshape(2, 2, 1).T
+    return cube.std(
+        0, correction=3
+    ).sum() + F.mse_loss(x, x[:1])  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [warns_of_sizes, warns_twice])
+def test_warnings_name_the_lines_that_they_name_without_compiling(step):
+    named = []
+    for called in (step, rg.compile(step)):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            for _ in range(4):
+                called(rg.ones(2, 2))
+        named.append([(w.filename, w.lineno, str(w.message)) for w in given])
+    assert named[0] == named[1]
+    assert {filename for filename, *_ in named[0]} == {__file__}
+
+
 def test_a_function_that_an_earlier_call_has_stored():
     factor, stored = [2.0], {}
 

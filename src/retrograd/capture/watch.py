@@ -286,7 +286,7 @@ class Watch:
                 self.stop("a gradient from before the call is read")
         elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
-        return self.run(getattr, owner, name)
+        return self.run(self.placed(getattr), owner, name)
 
     def of_super(self, owner: Any, name: str) -> Any:
         """A method of a class above, by `super()`."""
@@ -594,8 +594,7 @@ class Watch:
         if answers(type(function)) and not isinstance(function, Module):
             self.stop(f"a {type(function).__name__} is called")
             return self.run(function, *self.plain(args), **self.plain(options))
-        told = is_told(function) or any(isinstance(v, LAZY) for v in args)
-        if function is warnings.warn or (self.stopped and told):
+        if function is warnings.warn or self.stopped:
             function = self.placed(function)
         if self.stopped:
             return self.run(function, *self.plain(args), **self.plain(options))
@@ -709,11 +708,11 @@ class Watch:
 
     def placed(self, function: Any) -> Any:
         """A function that is called as from the lines of the program that run."""
-        for frame in self.frames():
-            as_from = at(frame, name_of(function))
+        name = name_of(function)
+        for as_from in map(at, self.frames()):
             self.known[id(as_from.__code__)] = as_from.__code__
             function = partial(as_from, function)
-            function.__name__ = as_from.__name__
+            function.__name__ = name
         return function
 
     def frames(self) -> list[Any]:
@@ -901,7 +900,7 @@ class Watch:
         ):
             self.stop(f"a method of a {type(owner).__name__} is called")
         if self.stopped or isinstance(owner, Tensor) or holds((args, options), Tensor):
-            return self.run(function, *args, **options)
+            return self.run(self.placed(function), *args, **options)
         if not isinstance(function, type) or issubclass(function, Tensor):
             lasting = self.recording.lasting.copy()
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
@@ -1090,13 +1089,13 @@ def is_read(value: Any) -> bool:
     return holds(value, Tensor) and is_simple(value, Tensor)
 
 
-def at(frame: Any, name: str) -> Any:
+def at(frame: Any) -> Any:
     """A function that calls one as from the line of a frame: logs and warnings name it."""
     code = AS_FROM.__code__.replace(
         co_filename=frame.f_code.co_filename, co_name=frame.f_code.co_name,
         co_firstlineno=frame.f_lineno,
     )  # fmt: skip
-    return types.FunctionType(code, frame.f_globals, name)
+    return types.FunctionType(code, frame.f_globals)
 
 
 def in_mode(grad: bool, function: Any, /, *args: Any, **options: Any) -> Any:
