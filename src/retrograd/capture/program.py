@@ -149,7 +149,7 @@ class Writer:
         self.gains = 0  # steps that nobody needs
         if compiled:
             self.forms = native.Forms(forms)
-            self.names |= {"run_steps": in_c.run_steps, "empty": np.empty}
+            self.names |= {"run_steps": in_c.run_steps, "empty": np.empty, "ndarray": np.ndarray}
             for step in recording.steps:
                 lowered = self.lowering.lowered(step)
                 if lowered is not None:
@@ -379,14 +379,15 @@ class Writer:
 
     def empty(self, array: Any) -> str:
         """The expression for new memory that lies as an array does; "" for one with gaps."""
-        dtype = self.name(array.dtype)
-        if array.flags.c_contiguous:
-            return f"empty({array.shape!r}, {dtype})"
-        order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-        shape, back = tuple([array.shape[d] for d in order]), tuple(np.argsort(order).tolist())
-        if np.empty(shape, array.dtype).transpose(back).strides != array.strides:
-            return ""
-        return f"empty({shape!r}, {dtype}).transpose({back})"
+        dtype, shape, strides = self.name(array.dtype), array.shape, array.strides
+        if np.empty(shape, array.dtype).strides == strides:
+            return f"empty({shape!r}, {dtype})"
+        beside = array.itemsize
+        for stride, size in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
+            if stride != beside and array.size:
+                return ""
+            beside *= size
+        return f"ndarray({shape!r}, {dtype}, None, 0, {strides!r})"
 
     def storage(self, slot: int) -> Any:
         """The storage of a slot."""
