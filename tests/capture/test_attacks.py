@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import array
 import collections
 import contextlib
@@ -14,6 +15,7 @@ import itertools
 import sys
 import threading
 import types
+import typing
 import warnings
 import weakref
 from typing import NamedTuple
@@ -1548,3 +1550,60 @@ def test_a_write_that_is_not_seen_ends_the_recording_beside_other_calls_too():
     step(x)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+def test_what_a_class_is_counted_among_is_asked_in_each_call():
+    class Kind(abc.ABC): ...  # noqa: B024
+
+    class Above:
+        pass
+
+    @typing.runtime_checkable
+    class Named(typing.Protocol):
+        name: str
+
+    class Held: ...
+
+    class Other(Above): ...
+
+    held = Held()
+
+    def step(x):
+        found = x * 2 if isinstance(held, Kind) else x
+        found = found + (10 if isinstance(held, Named) else 0)
+        found = found + (100 if type(held) is Held else 0)
+        found = found + (1000 if callable(held) else 0)
+        return found + (10000 if issubclass(type(held), Above) else 0)
+
+    changes = [
+        lambda: Kind.register(Held),
+        lambda: setattr(held, "name", "a"),
+        lambda: setattr(Held, "__call__", lambda self: 0),
+        lambda: setattr(held, "__class__", Other),
+    ]
+    compiled, found = rg.compile(step), []
+    for change in [lambda: None, *changes]:
+        change()
+        found.append(compiled(rg.ones(1)).item())
+        assert found[-1] == compiled(rg.ones(1)).item() == step(rg.ones(1)).item()
+    assert found == [101.0, 102.0, 112.0, 1112.0, 10011.0]
+    assert len(compiled.compiled.variants) == 5, compiled.compiled.reasons
+
+
+def test_results_lie_in_memory_as_without_compiling():
+    def step(x):
+        x = x[None, None]
+        inside = x.clone(memory_format=rg.channels_last)
+        return (
+            inside,
+            inside * 2,
+            x.transpose(2, 3) + 1,
+            x.expand(2, 1, 6, 3) * 2,
+            x.mT[:, :, :0] * 1,
+        )
+
+    x, compiled = rg.randn(6, 3), rg.compile(step)
+    expected = [t.stride() for t in step(x)]
+    for _ in range(3):
+        assert [t.stride() for t in compiled(x)] == expected
+    assert len(compiled.compiled.variants) == 1, compiled.compiled.reasons

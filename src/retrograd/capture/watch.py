@@ -61,6 +61,7 @@ BY_METHODS = (dict, reversed)  # functions that ask an object for other methods 
 LAZY = (types.GeneratorType, map, filter, zip)  # what gives its elements when they are asked for
 GIVEN = (map, filter, sorted, max, min, iter)  # functions that call what they are given
 EAGER = (list, max, min, sorted, sum, tuple)  # functions that ask for all of them
+OF_CLASSES = (callable, isinstance, issubclass, type)
 ADDING = {"append", "extend", "insert", "setdefault", "update", "get", "pop", "copy"}
 BUILT_IN: Any = (
     *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
@@ -776,7 +777,14 @@ class Watch:
             own = self.special(args[0], "__len__")
             if own is not None:
                 return self.call(own)
-        return self.run(function, *args, **options)
+        found = self.run(function, *args, **options)
+        if is_one(function, OF_CLASSES) and id(args[0]) in self.outer:
+            called = ", ".join(map(self.guards.name, args))
+            self.guards.add(
+                f"{name_of(function)}({called}) is {self.guards.name(found)}",
+                f"the class of a {type(args[0]).__name__}",
+            )
+        return found
 
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
         """`getattr`."""
