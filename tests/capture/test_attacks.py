@@ -1607,3 +1607,17 @@ def test_results_lie_in_memory_as_without_compiling():
     for _ in range(3):
         assert [t.stride() for t in compiled(x)] == expected
     assert len(compiled.compiled.variants) == 1, compiled.compiled.reasons
+
+
+def test_an_error_of_a_call_that_goes_another_way_has_no_other_behind_it():
+    @rg.compile
+    def step(x):
+        assert x.sum() < 10, "too much"
+        return x * 2
+
+    for value in (1.0, 2.0):
+        step(rg.full((3,), value))
+    with pytest.raises(AssertionError, match="too much") as raised:
+        step(rg.full((3,), 9.0))
+    assert raised.value.__context__ is None
+    assert len(step.compiled.variants) == 1, step.compiled.reasons

@@ -108,9 +108,10 @@ class Compiled:
                 try:
                     return variant.replay(args, kwargs)
                 except Turned as turned:
-                    return self.turned([variant], turned.args[0], args, kwargs)
+                    place = turned.args[0]
                 except Bail:
                     break
+                return self.turned([variant], place, args, kwargs)
         else:
             if may_record(state) and self.wants_more(args, kwargs):
                 return self.record(args, kwargs)
@@ -132,16 +133,19 @@ class Compiled:
                 try:
                     found = other.replay(args, kwargs)
                 except Turned as turned:
-                    return self.turned([*tried, other], turned.args[0], args, kwargs)
+                    place = turned.args[0]
                 except Bail:
-                    return self.function(*args, **kwargs)
-                self.variants = [other, *[v for v in self.variants if v is not other]]
-                return found
-        most = MOST if self.most is None else self.most
-        fixed = setting.stance.endswith("on_recompile") or len(self.reasons) >= TRIES
-        if fixed or len(self.variants) >= most or not may_record(modes.state):
-            return self.function(*args, **kwargs)
-        return self.record(args, kwargs)
+                    break
+                else:
+                    self.variants = [other, *[v for v in self.variants if v is not other]]
+                    return found
+                return self.turned([*tried, other], place, args, kwargs)
+        else:
+            most = MOST if self.most is None else self.most
+            fixed = setting.stance.endswith("on_recompile") or len(self.reasons) >= TRIES
+            if not fixed and len(self.variants) < most and may_record(modes.state):
+                return self.record(args, kwargs)
+        return self.function(*args, **kwargs)
 
     def goes_on(self, args: Any, kwargs: Any) -> bool:
         """Whether a call is replayed or recorded in the present stance, which may be an error."""
