@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+import argparse
 import array
 import collections
 import contextlib
+import ctypes
 import enum
 import functools
 import gc
@@ -1621,3 +1623,82 @@ def test_an_error_of_a_call_that_goes_another_way_has_no_other_behind_it():
         step(rg.full((3,), 9.0))
     assert raised.value.__context__ is None
     assert len(step.compiled.variants) == 1, step.compiled.reasons
+
+
+class Word:
+    """An object whose class has no operators at first."""
+
+
+def of_array():
+    held = (ctypes.c_double * 2)(1.0, 2.0)
+    return (lambda x: x * sum(held)), [lambda: held.__setitem__(0, 7.0)]
+
+
+def of_names_in_settings():
+    held = argparse.Namespace(rate=2.0)
+    step = lambda x: x * (held.rate if "rate" in held else 1.0)
+    return step, [lambda: delattr(held, "rate")]
+
+
+def of_equal_settings():
+    one, two = types.SimpleNamespace(a=1), types.SimpleNamespace(a=1)
+    return (lambda x: x * 2 if one == two else x), [lambda: setattr(two, "a", 2)]
+
+
+def of_cells():
+    value = 2.0
+    (cell,) = (lambda: value).__closure__
+
+    def change():
+        nonlocal value
+        value = 5.0
+
+    return (lambda x: x * cell.cell_contents), [change]
+
+
+def of_exceptions():
+    error = ValueError(3.0)
+    error.scale = 2.0
+    return (lambda x: x * error.scale + error.args[0]), [
+        lambda: setattr(error, "scale", 4.0),
+        lambda: setattr(error, "args", (8.0,)),
+    ]
+
+
+def of_numbers_in_this_package():
+    rg.added_for_a_test = 2.0
+    return (lambda x: x * rg.added_for_a_test), [
+        lambda: setattr(rg, "added_for_a_test", 3.0),
+        lambda: delattr(rg, "added_for_a_test"),
+    ]
+
+
+def of_operators_that_a_class_gets():
+    one, two = Word(), Word()
+    return (lambda x: x * 2 if one == two else x), [
+        lambda: setattr(Word, "__eq__", lambda self, other: True),
+        lambda: delattr(Word, "__eq__"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        of_array, of_names_in_settings, of_equal_settings, of_cells, of_exceptions,
+        of_numbers_in_this_package, of_operators_that_a_class_gets,
+    ],
+)  # fmt: skip
+def test_what_is_read_without_an_attribute_of_an_object_of_the_users(program):
+    def given(called):
+        try:
+            return called(rg.ones(2)).tolist()
+        except AttributeError as error:
+            return str(error)
+
+    step, changes = program()
+    compiled, seen = rg.compile(step), []
+    for change in [lambda: None, *changes]:
+        change()
+        seen.append(given(step))
+        assert given(compiled) == given(compiled) == seen[-1]
+    assert all(a != b for a, b in itertools.pairwise(seen))

@@ -43,6 +43,8 @@ def is_changeable(value: Any) -> bool:
     """Whether something holds elements that nobody sees change: Python's, or built on that."""
     if isinstance(value, (list, dict, set, frozenset)):
         return True
+    if type(type(value)).__module__ == "_ctypes":
+        return True
     known = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
     return known and isinstance(value, Collection) and not isinstance(value, (type, range))
 

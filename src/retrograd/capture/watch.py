@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
+import enum
 import inspect
 import operator
 import sys
@@ -78,6 +79,7 @@ ITERABLE: Any = (
     *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
     *(type(iter({}.values())), type(iter({}.items()))),
 )
+CONSTANT = (type, enum.Enum)  # what operators read of them stays
 WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
 OF_MEMORY = {"data_ptr", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
@@ -263,13 +265,18 @@ class Watch:
             if owner.apply.__func__ is not Function.apply.__func__:  # type: ignore[attr-defined]
                 self.stop(f"{owner.__name__} has an apply of its own")
             return owner.apply
-        built_in = kind in BUILT_IN or kind.__module__ == "builtins"
+        outer = id(owner) in self.outer
+        built_in = kind in BUILT_IN or (kind.__module__ == "builtins" and not outer)
         named = hasattr(kind, "_fields") and is_ours(kind)
         if (built_in or named) and not isinstance(owner, WITH_ATTRIBUTES):
             return getattr(owner, name)
         if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
-            return getattr(owner, name)
-        if id(owner) not in self.outer and not isinstance(owner, types.ModuleType):
+            found, known = getattr(owner, name), (*WITH_ATTRIBUTES, types.BuiltinFunctionType)
+            if is_ours(found) or isinstance(found, known) or is_in_ours(sys._getframe(1)):
+                return found
+            read = f"getattr({self.guards.name(owner)}, {name!r}, MISSING)"
+            return self.seen(read, found, f"{owner.__name__}.{name}")
+        if not outer and not isinstance(owner, types.ModuleType):
             if hasattr(owner, "_fields") or is_ours(owner):
                 found = self.run(getattr, owner, name)
                 if isinstance(found, types.MethodType) and found.__self__ is owner:
@@ -498,7 +505,22 @@ class Watch:
             a, b = self.plain(a), self.plain(b)
         elif isinstance(a, str) and name == "mod" and is_read(b):
             return self.recording.derived(function, (a, b), {})
+        for value in (a, b):
+            if id(value) in self.outer:
+                self.operated(value, f"__{name}__")
         return self.run(function, a, b)
+
+    def operated(self, value: Any, name: str) -> None:
+        """See that an operator of an object from outside gives the same again."""
+        kind = type(value)
+        if isinstance(value, (Tensor, *BUILT_IN, *WITH_ATTRIBUTES)) or is_ours(kind):
+            return
+        own = getattr(kind, name, None)
+        if own is getattr(object, name, None):  # and its class may get one
+            read = f"getattr({self.guards.name(value)}.__class__, {name!r}, None)"
+            self.guards.add(f"{read} is {self.guards.name(own)}", f"{kind.__name__}.{name}")
+        elif not isinstance(own, types.FunctionType) and hasattr(value, "__dict__"):
+            self.stop(f"{kind.__name__}.{name} is called")
 
     def operand(self, value: Any, other: Any) -> Any:
         """A value that was asked for as an operand beside a tensor, whose dtype it leaves alone."""
@@ -1013,9 +1035,15 @@ class Watch:
                 self.seen(read, len(owner), f"len() of a {type(owner).__name__}")
             else:
                 self.stop(f"{code.co_qualname} is called")
-        if code in self.codes or is_trusted(home.partition(".")[0]):
-            if not isinstance(owner, Module):
-                self.known[id(code)] = code
+        top = home.partition(".")[0]
+        if code in self.codes or is_trusted(top):
+            if code in self.codes or not (method and top in sys.stdlib_module_names):
+                if not isinstance(owner, Module):
+                    self.known[id(code)] = code
+            elif id(owner) in self.outer and not (
+                isinstance(owner, CONSTANT) or is_context(type(owner))
+            ):
+                self.stop(f"{code.co_qualname} is called")  # it may read what nobody sees
             return
         if self.recording.suspended or self.importing(frame):
             return
@@ -1171,6 +1199,11 @@ def is_ours(value: Any) -> bool:
         name = type(value).__module__
     top = str(name).partition(".")[0]
     return top in (PACKAGE, Tensor.__module__.partition(".")[0])  # "torch", where it has that name
+
+
+def is_in_ours(frame: Any) -> bool:
+    """Whether a frame runs code of this package."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE
 
 
 def is_layers(function: Any) -> bool:
