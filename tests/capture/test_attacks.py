@@ -1631,43 +1631,62 @@ class Word:
 
 def of_array():
     held = (ctypes.c_double * 2)(1.0, 2.0)
-    return (lambda x: x * sum(held)), [lambda: held.__setitem__(0, 7.0)]
+
+    def step(x):
+        return x * sum(held)
+
+    return step, [lambda: held.__setitem__(0, 7.0)]
 
 
 def of_names_in_settings():
     held = argparse.Namespace(rate=2.0)
-    step = lambda x: x * (held.rate if "rate" in held else 1.0)
-    return step, [lambda: delattr(held, "rate")]
+
+    def step(x):
+        return x * 2 if "decay" in held else x
+
+    return step, [lambda: setattr(held, "decay", 1.0)]
 
 
 def of_equal_settings():
     one, two = types.SimpleNamespace(a=1), types.SimpleNamespace(a=1)
-    return (lambda x: x * 2 if one == two else x), [lambda: setattr(two, "a", 2)]
+
+    def step(x):
+        return x * 2 if one == two else x
+
+    return step, [lambda: setattr(two, "a", 2)]
 
 
 def of_cells():
     value = 2.0
     (cell,) = (lambda: value).__closure__
 
+    def step(x):
+        return x * cell.cell_contents
+
     def change():
         nonlocal value
         value = 5.0
 
-    return (lambda x: x * cell.cell_contents), [change]
+    return step, [change]
 
 
 def of_exceptions():
     error = ValueError(3.0)
     error.scale = 2.0
-    return (lambda x: x * error.scale + error.args[0]), [
-        lambda: setattr(error, "scale", 4.0),
-        lambda: setattr(error, "args", (8.0,)),
-    ]
+
+    def step(x):
+        return x * error.scale + error.args[0]
+
+    return step, [lambda: setattr(error, "scale", 4.0), lambda: setattr(error, "args", (8.0,))]
 
 
 def of_numbers_in_this_package():
     rg.added_for_a_test = 2.0
-    return (lambda x: x * rg.added_for_a_test), [
+
+    def step(x):
+        return x * rg.added_for_a_test
+
+    return step, [
         lambda: setattr(rg, "added_for_a_test", 3.0),
         lambda: delattr(rg, "added_for_a_test"),
     ]
@@ -1675,17 +1694,55 @@ def of_numbers_in_this_package():
 
 def of_operators_that_a_class_gets():
     one, two = Word(), Word()
-    return (lambda x: x * 2 if one == two else x), [
+
+    def step(x):
+        return x * 2 if one == two else x
+
+    return step, [
         lambda: setattr(Word, "__eq__", lambda self, other: True),
         lambda: delattr(Word, "__eq__"),
     ]
+
+
+PERCENT, FIELD = "%s", "{0.a}"
+
+
+def by_percent(held):
+    return PERCENT % held
+
+
+def by_percent_of_several(held):
+    return PERCENT % (held,)
+
+
+def by_format(held):
+    return FIELD.format(held)
+
+
+def by_map(held):
+    return "".join(map(str, [held]))
+
+
+def of_texts(text):
+    held = types.SimpleNamespace(a=1)
+
+    def step(x):
+        return x * len(text(held))
+
+    return step, [lambda: setattr(held, "a", 1000)]
+
+
+TEXTS = [
+    functools.partial(of_texts, text)
+    for text in (by_percent, by_percent_of_several, by_format, by_map)
+]
 
 
 @pytest.mark.parametrize(
     "program",
     [
         of_array, of_names_in_settings, of_equal_settings, of_cells, of_exceptions,
-        of_numbers_in_this_package, of_operators_that_a_class_gets,
+        of_numbers_in_this_package, of_operators_that_a_class_gets, *TEXTS,
     ],
 )  # fmt: skip
 def test_what_is_read_without_an_attribute_of_an_object_of_the_users(program):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import types
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -43,10 +43,11 @@ def is_changeable(value: Any) -> bool:
     """Whether something holds elements that nobody sees change: Python's, or built on that."""
     if isinstance(value, (list, dict, set, frozenset)):
         return True
-    if type(type(value)).__module__ == "_ctypes":
-        return True
-    known = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
-    return known and isinstance(value, Collection) and not isinstance(value, (type, range))
+    kind = type(value)
+    known = kind.__module__.partition(".")[0] in sys.stdlib_module_names
+    if isinstance(value, (type, range)) or not (known or type(kind).__module__ == "_ctypes"):
+        return False
+    return hasattr(kind, "__len__") or hasattr(kind, "__getitem__")
 
 
 def tensor_name(read: str) -> str:

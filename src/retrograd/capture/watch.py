@@ -12,6 +12,7 @@ import collections
 import contextlib
 import enum
 import inspect
+import numbers
 import operator
 import sys
 import threading
@@ -79,7 +80,7 @@ ITERABLE: Any = (
     *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
     *(type(iter({}.values())), type(iter({}.items()))),
 )
-CONSTANT = (type, enum.Enum)  # what operators read of them stays
+CONSTANT = (type, enum.Enum, numbers.Number)  # what operators read of them stays
 WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
 OF_MEMORY = {"data_ptr", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
@@ -493,6 +494,8 @@ class Watch:
             else:
                 self.changing(a)
         function = getattr(operator, name)
+        if isinstance(a, str) and not is_simple(b):
+            self.shown(b)
         if name in ("add", "iadd") and type(a) is type(b) is list and not self.stopped:
             return self.run(function, a, b)  # which reads none of their elements
         if name in WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
@@ -567,7 +570,10 @@ class Watch:
 
     def shown(self, value: Any) -> None:
         """Something of which the text is asked for."""
-        if id(value) in self.outer and not isinstance(value, (*PLAIN, Tensor)):
+        if type(value) is tuple and id(value) not in self.outer:
+            for part in value:
+                self.shown(part)
+        elif id(value) in self.outer and not isinstance(value, (*PLAIN, Tensor)):
             self.stop(f"the text of a {type(value).__name__} is asked for")
 
     def of_value(self, owner: Any, name: str, args: Any, options: Any) -> Any:
@@ -705,15 +711,20 @@ class Watch:
             return self.call(function, *args, **options)
         takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
         takes = takes or (type(owner) is list and name_of(function) == "sort")
+        texts = any(is_one(v, TEXTS) for v in args)
+        texts = texts and not is_simple([v for v in args if not callable(v)])
         if (
             takes
             and not (function is iter and len(args) == 1)
-            and not all(map(is_watched, (*args, *options.values())))
+            and (texts or not all(map(is_watched, (*args, *options.values()))))
         ):
             self.stop(f"a function that may do more is given to {name_of(function)}")
             return self.call(function, *args, **options)
         if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
             return self.recording.derived(function, args, options)
+        for value in (*args, *options.values()) if type(owner) is str else ():
+            if not is_simple(value):
+                self.shown(value)
         return MISSING
 
     def effect(self, function: Any, args: Any, options: Any, lasting: bool) -> Any:
