@@ -1759,3 +1759,32 @@ def test_what_is_read_without_an_attribute_of_an_object_of_the_users(program):
         seen.append(given(step))
         assert given(compiled) == given(compiled) == seen[-1]
     assert all(a != b for a, b in itertools.pairwise(seen))
+
+
+def test_modules_that_functions_of_this_package_call():
+    net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.LeakyReLU(0.1))
+    given = {name: p.detach().clone() for name, p in net.named_parameters()}
+    act = nn.Hardshrink(0.1)
+
+    def step(x):
+        x = rg.func.functional_call(net, given, (x,))
+        return rg.func.vmap(act)(rg.utils.checkpoint.checkpoint(act, x, use_reentrant=False))
+
+    changes = [
+        net.eval,
+        lambda: setattr(net[2], "negative_slope", 0.9),
+        lambda: net.append(nn.Sigmoid()),
+        lambda: setattr(act, "lambd", 0.6),
+        lambda: net[0].register_forward_hook(lambda module, args, out: out * 2),
+        lambda: setattr(net, "forward", lambda x: x * 100),
+    ]
+    compiled, x, seen = rg.compile(step), rg.randn(4, 3), []
+    for change in [lambda: None, *changes]:
+        change()
+        for called in (step, compiled, compiled):
+            rg.manual_seed(1)
+            seen.append(called(x))
+        np.testing.assert_allclose(seen[-1], seen[-3], rtol=1e-5)
+        np.testing.assert_allclose(seen[-2], seen[-3], rtol=1e-5)
+    assert all(not rg.equal(a, b) for a, b in itertools.pairwise(seen[::3]))
+    assert len(compiled.compiled.variants) == 5

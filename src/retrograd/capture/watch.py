@@ -48,6 +48,7 @@ __all__ = ["Watch", "changeable"]
 
 TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
 
+CALL = Module.__call__.__code__
 ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gives
 
 PURE = {
@@ -1046,6 +1047,8 @@ class Watch:
                 self.seen(read, len(owner), f"len() of a {type(owner).__name__}")
             else:
                 self.stop(f"{code.co_qualname} is called")
+        elif isinstance(owner, Module) and code is CALL and not self.recording.suspended:
+            self.layer(owner)
         top = home.partition(".")[0]
         if code in self.codes or is_trusted(top):
             if code in self.codes or not (method and top in sys.stdlib_module_names):
@@ -1061,6 +1064,28 @@ class Watch:
         self.recording.stop(
             f"{code.co_qualname} runs within, at {code.co_filename}:{code.co_firstlineno}"
         )
+
+    def layer(self, module: Module) -> None:
+        """See that a module that a function of this package calls is as it was.
+
+        Its tensors may be others, which `functional_call` has put there.
+        """
+        kind, name, space = type(module), self.guards.name(module), vars(module)
+        about = f"the attributes of a {kind.__name__}"
+        if not is_ours(kind):
+            self.stop(f"a {kind.__name__} is called within")
+        self.guards.add(f"vars({name}).keys() == {set(space)!r}", about)
+        self.guards.add(f"not ({name}._hooks and {name}._hooks.some())", about)
+        self.guards.add(f"not {self.guards.name(of_all_modules)}.some()", about)
+        for key, value in {"__class__": kind, **space}.items():
+            if key in ("_parameters", "_buffers"):
+                none = [each for each in value if value[each] is None]
+                found = f"[n for n, t in {name}.{key}.items() if t is None] == {none!r}"
+                self.guards.add(f"list({name}.{key}) == {list(value)!r} and {found}", about)
+            elif key != "_hooks" and (
+                why := self.guards.same(f"getattr({name}, {key!r})", value, about)
+            ):
+                self.stop(f"{why} is read")
 
     def importing(self, frame: Any) -> bool:
         """Whether a frame runs for an import in the step."""
