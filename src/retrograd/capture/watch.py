@@ -296,7 +296,7 @@ class Watch:
                 self.stop("a gradient from before the call is read")
         elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
-        return self.run(self.placed(getattr), owner, name)
+        return self.run(self.placed(getattr, 1), owner, name)
 
     def of_super(self, owner: Any, name: str) -> Any:
         """A method of a class above, by `super()`."""
@@ -741,10 +741,10 @@ class Watch:
             function = partial(in_mode, modes.state.grad, function)
         return self.recording.derived(function, args, options, lasting, run)
 
-    def placed(self, function: Any) -> Any:
-        """A function that is called as from the lines of the program that run."""
+    def placed(self, function: Any, most: int | None = None) -> Any:
+        """A function that is called as from the lines of the program that run, the last or all."""
         name = name_of(function)
-        for as_from in map(at, self.frames()):
+        for as_from in map(at, self.frames()[:most]):
             self.known[id(as_from.__code__)] = as_from.__code__
             function = partial(as_from, function)
             function.__name__ = name
@@ -942,7 +942,7 @@ class Watch:
         ):
             self.stop(f"a method of a {type(owner).__name__} is called")
         if self.stopped or isinstance(owner, Tensor) or holds((args, options), Tensor):
-            return self.run(self.placed(function), *args, **options)
+            return self.run(self.placed(function, 1), *args, **options)
         if not isinstance(function, type) or issubclass(function, Tensor):
             lasting = self.recording.lasting.copy()
             found = self.recording.again(function, args, options, lasting=name not in FIXED)
