@@ -26,6 +26,7 @@ BESIDE = ("_inference", "_lent", "_tangents", "_turns", "_view_of")
 MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 LONGEST = 256  # a container with more elements is not guarded
+PYTHONS = sys.stdlib_module_names - {"types", "typing"}  # modules whose objects may change
 CONSTANT = (str, bytes, int)
 PARTS = ("func", "args", "keywords")  # of a `functools.partial`
 KEYS = (*CONSTANT, bool, type(None))
@@ -44,8 +45,8 @@ def is_changeable(value: Any) -> bool:
     if isinstance(value, (list, dict, set, frozenset)):
         return True
     kind = type(value)
-    known = kind.__module__.partition(".")[0] in sys.stdlib_module_names
-    if isinstance(value, (type, range)) or not (known or type(kind).__module__ == "_ctypes"):
+    known = kind.__module__.partition(".")[0] in PYTHONS or type(kind).__module__ == "_ctypes"
+    if not known or isinstance(value, (type, range)):
         return False
     return hasattr(kind, "__len__") or hasattr(kind, "__getitem__")
 
