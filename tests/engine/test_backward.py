@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import autograd
+from retrograd.engine.native import native
 from retrograd.engine.registry import OPS
 from retrograd.errors import SecondBackwardError
 
@@ -599,3 +601,36 @@ def test_an_error_of_a_joint_formula_is_said(monkeypatch):
     monkeypatch.setattr(OPS["native_layer_norm"], "joint", fail)
     with pytest.raises(ZeroDivisionError, match="joint"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("call", ["backward", "grad", "inputs"])
+def test_a_node_whose_formula_raises_is_not_freed(call):
+    x = rg.tensor([[1 + 2j, 3.0], [0.5, 1 - 1j]], requires_grad=True)
+    u, _, _ = rg.linalg.svd(x)
+    loss = u.exp().abs().sum()  # depends on the phase of the vectors
+    (g,) = autograd.grad(loss, u, retain_graph=True)
+    run = {
+        "backward": lambda: u.backward(g),
+        "grad": lambda: autograd.grad(u, x, g),
+        "inputs": lambda: u.backward(g, inputs=[x]),
+    }
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="depends on this phase"):
+            run[call]()
+
+
+@pytest.mark.skipif(native is None, reason="Python keeps the saved values while it adds")
+@pytest.mark.parametrize("call", ["backward", "grad"])
+def test_saved_values_are_freed_before_contributions_are_added(call):
+    x = leaf(*np.ones(100_000))
+    tracemalloc.start()
+    try:
+        y = x * 1
+        loss = (y + y.exp()).sum()
+        del y
+        tracemalloc.reset_peak()
+        loss.backward() if call == "backward" else autograd.grad(loss, x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / x._array.nbytes < 3.5  # what arrived twice, and the sum; not the saved result

@@ -449,9 +449,23 @@ surely_fits(PyObject *node)
            ((PyArray_Descr *)dtype)->kind == 'f' && PyDataType_ELSIZE((PyArray_Descr *)dtype) > 2;
 }
 
+/* Free the node if so, and let go of the saved values: all formulas have run, and the memory is not
+   needed while contributions are added up. Where a formula raises, the node is not freed. */
+static void
+finish_with(PyObject *node, Turn *turn, bool free)
+{
+    if (free && turn->saved != NULL && PyTuple_GET_SIZE(turn->saved) > 0) {
+        Py_XSETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
+    }
+    Py_CLEAR(turn->saved);
+    while (turn->count > 0) {
+        Py_DECREF(turn->values[--turn->count]);
+    }
+}
+
 /* Run the formulas of an ordinary node; returns as `pass_on`. */
 static int
-contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
+contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn, bool free)
 {
     bool fits = surely_fits(node);
     PyObject *xp = fits ? reals : arrays, *contributions = NULL;
@@ -476,7 +490,10 @@ contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
             return -1;
         }
     }
-    Py_ssize_t next = 0;
+    Py_ssize_t next = 0, last = count - 1; /* the last edge that is there */
+    while (last > 0 && PyTuple_GET_ITEM(turn->edges, last) == Py_None) {
+        last--;
+    }
     for (Py_ssize_t i = 0; led >= 0 && i < count; i++) {
         PyObject *edge = PyTuple_GET_ITEM(turn->edges, i), *c;
         if (edge == Py_None) {
@@ -485,6 +502,9 @@ contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
         Py_ssize_t place = turn->kind == VARIADIC ? i : next++;
         c = contributions != NULL ? Py_NewRef(PyTuple_GET_ITEM(contributions, place))
                                   : contribution(turn, i, xp, g);
+        if (c != NULL && (contributions != NULL || i == last)) {
+            finish_with(node, turn, free);
+        }
         int leads = pass_on(pass, node, edge, c, g, fits);
         led = leads < 0 ? -1 : led | leads;
     }
@@ -533,10 +553,7 @@ run(Pass *pass, PyObject *node, bool free, Turn *turn)
     if (g == NULL) {
         return -1;
     }
-    if (free && PyTuple_GET_SIZE(turn->saved) > 0) {
-        Py_XSETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
-    }
-    int led = contribute(pass, node, g, turn);
+    int led = contribute(pass, node, g, turn, free);
     Py_DECREF(g);
     return led;
 }

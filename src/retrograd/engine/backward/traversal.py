@@ -167,12 +167,7 @@ def advance(
             edges: Any = node.edges
             edges = edges if needed is None else [e if e in needed else None for e in edges]
             g = pop(node)
-            if values:
-                values = read(node)
-                if free:
-                    node.saved = FREED
-            else:
-                values = node.params
+            values = read(node) if values else node.params
             # formulas may widen half floats and complex numbers
             fits = node.fits and node.dtype.kind == "f" and node.dtype.itemsize > 2
             xp = reals if fits else arrays
@@ -210,6 +205,8 @@ def advance(
                     add(before, c, before)
                 if edge.hooks is not None and not edge.seq:
                     led = True
+            if free and node.saved:
+                node.saved = FREED
             if led:
                 return node  # type: ignore[no-any-return]
         return None
