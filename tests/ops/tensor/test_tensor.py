@@ -236,6 +236,14 @@ def test_pickle_keeps_values_dtype_and_requires_grad(protocol):
     assert pickle.loads(pickle.dumps(rg.float64)) is rg.float64
 
 
+def test_pickled_aliases_have_their_own_memory_and_one_tensor_stays_one():
+    x = rg.ones(3)
+    a, b, c, d = pickle.loads(pickle.dumps([x, x.detach(), x[:2], x]))
+    a.zero_()
+    assert (b.tolist(), c.tolist()) == ([1.0] * 3, [1.0] * 2)
+    assert d is a
+
+
 def test_pickle_keeps_the_class_of_a_tensor():
     y = pickle.loads(pickle.dumps(Velocity([1.0])))
     assert type(y) is Velocity

@@ -2,6 +2,7 @@
 
 A copy is a leaf: it keeps values, dtype, class, `requires_grad` and the user's attributes, never a
 graph. A deep copy keeps `.grad` too; tensors that share memory, copied together, share it again.
+In a pickle each tensor has its own memory, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
         once = held[tuple([slice(None if step else 1) for step in held.strides])]
         axes = inward(held.shape, held.strides)[::-1]
         return rebuild_laid, (type(self), once.transpose(axes), axes, held.shape, *rest)
-    return rebuild, (type(self), held, *rest)
+    array = held.view() if has_memory(held) else held  # not the array of `detach()`, by identity
+    return rebuild, (type(self), array, *rest)
 
 
 def _copy(self: Tensor) -> Tensor:
