@@ -19,6 +19,14 @@ DEFINITE = (rg.eye(3) * 3 + 0.1).requires_grad_()
 PLACES = rg.zeros(1, 3, dtype=rg.int64)
 
 NAMES = {
+    "SortBackward0": [
+        lambda: X.sort().values,
+        lambda: rg.msort(M),
+    ],
+    "SortBackward1": [
+        lambda: X.sort(stable=True).values,
+        lambda: rg.sort(M, dim=0, stable=False).values,
+    ],
     "NativeLayerNormBackward0": [
         lambda: F.layer_norm(M.bfloat16(), (3,)),
     ],

@@ -98,6 +98,8 @@ _sort_op = declare(
     ],
 )
 
+_sort_as_asked = renamed(_sort_op, "SortBackward1")  # the overload with `stable`
+
 _argsort_op = declare(
     "argsort(input, *, dim, descending)",
     _argsort,
@@ -148,7 +150,8 @@ def sort(
     values=tensor([3., 2., 1.]),
     indices=tensor([0, 2, 1]))
     """
-    return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
+    call = _sort_op if stable is None else _sort_as_asked
+    return return_types.sort(*call(input, dim=wrap_dim(input, dim), descending=descending))
 
 
 @public(out=True, methods="argsort")
