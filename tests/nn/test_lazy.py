@@ -118,6 +118,10 @@ def test_what_has_no_shape_is_converted_copied_and_asked():
     for twin in (copy.copy(p), copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
         assert type(twin) is nn.UninitializedParameter
     assert len({p, p}) == 1
+    assert p.size() == rg.Size([0])
+    assert p.size(0) == p.size(-1) == 0
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        p.size(1)
 
 
 def test_what_got_a_shape_computes_as_any_parameter():

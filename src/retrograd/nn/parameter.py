@@ -17,6 +17,7 @@ from ..dtypes import dtype
 from ..engine.overriding import names, never, overrides_nothing
 from ..engine.placement import DeviceLike, as_device, default
 from ..engine.tensor import (
+    Size,
     Tensor,
     array_of,
     cell_of,
@@ -27,7 +28,7 @@ from ..engine.tensor import (
 )
 from ..kernels.allocation import copied, has_class
 from ..locks import load
-from ..ops.core.dims import integers
+from ..ops.core.dims import integers, place_of
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -243,6 +244,10 @@ class UninitializedTensorMixin(Tensor, sees_properties=False):
     def shape(self) -> Any:
         """Unknown: raises RuntimeError."""
         raise RuntimeError(UNKNOWN)
+
+    def size(self, dim: int | None = None) -> Any:
+        """That of no elements, as in PyTorch."""
+        return self._array.shape[place_of(dim, 1)] if dim is not None else Size(self._array.shape)
 
     def materialize(
         self, shape: Any, device: DeviceLike = None, dtype: dtype | None = None
