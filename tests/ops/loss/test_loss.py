@@ -344,6 +344,13 @@ def test_binary_cross_entropy_refuses_a_target_that_is_no_probability(value):
         F.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([value]))
 
 
+@pytest.mark.parametrize("values", [[0, 1], [0, 3]])
+def test_binary_cross_entropy_of_integers_is_refused(values):
+    x = rg.tensor(values)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        F.binary_cross_entropy(x, x)
+
+
 def test_divergence_of_integers_is_refused():
     p = rg.tensor([0.5, 0.5])
     for x, target in ((p, p.long()), (p.long(), p), (p, p > 0)):

@@ -362,6 +362,7 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
+    check_floating("binary_cross_entropy", input)
     for name, t in (("input", input), ("target", target)):
         values = concrete(t._array)
         if known_true(~((values >= 0) & (values <= 1)).all()):
