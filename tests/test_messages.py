@@ -87,7 +87,8 @@ MISTAKES = {
     ),
     "a class for a layer": (
         lambda: nn.Sequential(nn.ReLU),
-        "type is not a Module subclass. ReLU is a class: make a layer, ReLU(...)",
+        "retrograd.nn.modules.activation.piecewise.ReLU is not a Module subclass. ReLU is a class: "
+        "make a layer, ReLU(...)",
     ),
     "a module that is not begun": (
         lambda: Unbegun(),

@@ -120,6 +120,7 @@ def test_an_attribute_changes_its_table_with_its_value():
         (lambda m: m.register_parameter("first", None), KeyError, "already exists"),
         (lambda m: m.register_buffer("b", 3), TypeError, "to buffer 'b'"),
         (lambda m: m.add_module("m", 3), TypeError, "int is not a Module subclass"),
+        (lambda m: m.add_module("m", rg.relu), TypeError, "relu is not a Module subclass"),
         (lambda m: m.train(1), ValueError, "training mode is expected to be boolean"),
         (lambda m: m.to(rg.int64), TypeError, "only accepts floating point or complex dtypes"),
     ],

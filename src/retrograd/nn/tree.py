@@ -385,11 +385,11 @@ def _instead(value: Any) -> str:
 
 
 def _typename(value: Any) -> str:
-    kind = type(value)
     if isinstance(value, Tensor):
         return value.type()
-    module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
-    return f"{module}{kind.__name__}"
+    named = value if hasattr(value, "__qualname__") else type(value)
+    module = getattr(named, "__module__", None) or "builtins"
+    return f"{'' if module == 'builtins' else f'{module}.'}{named.__qualname__}"
 
 
 plain = Tree.__getattr__
