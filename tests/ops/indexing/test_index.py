@@ -165,6 +165,15 @@ def test_gathering_nothing_gives_memory_of_its_own():
     assert x._version == 0
 
 
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+def test_elements_of_a_source_beyond_the_index_have_no_gradient(name):
+    source = rg.ones(2, 3, requires_grad=True)
+    call = getattr(rg, name)
+    made = call(rg.zeros(3, 3), 0, rg.tensor([[0, 2, 1]]), source)
+    (made * rg.arange(9.0).reshape(3, 3)).sum().backward()
+    assert source.grad.tolist() == [[0, 7, 5], [0, 0, 0]]
+
+
 def test_second_derivatives_of_gather_and_scatter():
     x = rg.tensor([1.0, 2.0, 3.0], dtype=rg.float64, requires_grad=True)
     index = rg.tensor([2, 2, 0])
