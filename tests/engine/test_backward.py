@@ -399,6 +399,19 @@ def test_grad_of_any_inputs_is_what_backward_gives(seed):
         assert len({g.data_ptr() for g in [*found, *cotangents]}) == len(found) + 2
 
 
+@pytest.mark.parametrize("number", [np.float64(2), np.int64(3), np.float64(0.5)])
+def test_numbers_of_numpys_leave_the_dtype_of_gradients(number):
+    x = leaf(0.5, 2, dtype=rg.float32)
+    y = x * 1
+    z = y**number * number
+    for g in autograd.grad(z, [x, y], rg.ones(2)):
+        assert g.dtype is rg.float32
+        assert (
+            g.tolist()
+            == autograd.grad(x ** number.item() * number.item(), x, rg.ones(2))[0].tolist()
+        )
+
+
 def test_grad_frees_the_nodes_on_the_way_alone():
     x, y = leaf(2), leaf(3)
     loss = (x.exp() * y.sin()).exp()

@@ -307,9 +307,10 @@ def as_array(value: Any) -> Any:
 
     NumPy's classes of arrays have rules of their own, so a tensor holds what is in them.
     """
-    if value.__class__ is np.ndarray:
+    kind = value.__class__
+    if kind is np.ndarray:
         return value
-    own = isinstance(value, (np.generic, np.ndarray))  # the usual case
+    own = issubclass(kind, (np.generic, np.ndarray)) and kind.__module__.startswith("numpy")
     return np.asarray(value) if own or not is_array(value) else value
 
 

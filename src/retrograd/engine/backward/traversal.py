@@ -388,6 +388,8 @@ class Pass:
     def capture(self, node: Any, g: Any) -> None:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
+        if g.__class__ is ndarray and g.dtype is not node.dtype:
+            g = fit(g, node, node, arrays)  # formulas may compute with wider numbers
         if shared and not (self.create_graph or g is None):
             g = accumulation.own_array(g, True)
         self.captured[node] = g

@@ -224,6 +224,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """
     if isinstance(exponent, np.ndarray):
         exponent = new_tensor(exponent)
+    elif isinstance(exponent, np.generic):  # whose dtype would be that of gradients
+        exponent = exponent.item()
     if isinstance(input, Tensor):
         if isinstance(exponent, Tensor):
             return _pow_tensors(input, exponent)
