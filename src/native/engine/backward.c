@@ -166,9 +166,9 @@ take(Turn *turn, PyObject *node, PyObject *value)
 static PyObject *
 needed_edges(PyObject *node, PyObject *needed)
 {
-    PyObject *edges = tuple_at(node, of_node.edges);
+    PyObject *edges = Py_XNewRef(tuple_at(node, of_node.edges));
     if (edges == NULL || needed == NULL) {
-        return Py_XNewRef(edges);
+        return edges;
     }
     PyObject *found = PyTuple_New(PyTuple_GET_SIZE(edges));
     for (Py_ssize_t i = 0; found != NULL && i < PyTuple_GET_SIZE(edges); i++) {
@@ -181,6 +181,7 @@ needed_edges(PyObject *node, PyObject *needed)
             PyTuple_SET_ITEM(found, i, Py_NewRef(there ? edge : Py_None));
         }
     }
+    Py_DECREF(edges);
     return found;
 }
 

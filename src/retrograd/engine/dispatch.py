@@ -223,8 +223,9 @@ def failed(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Excep
         return CHOICES[error.function](op.call, inputs, params)
     if op.is_binary and not isinstance(inputs[1], Tensor):
         return beyond(op, inputs[0], inputs[1], error)
-    held = [has_values(t._array) for t in inputs if isinstance(t, Tensor)]
-    if isinstance(error, NotImplementedError) and any(held) and not all(held):
+    if isinstance(error, NotImplementedError) and (
+        len({has_values(t._array) for t in inputs if isinstance(t, Tensor)}) > 1
+    ):
         raise RuntimeError(MIXED_DEVICES) from None  # NumPy asked a meta array for its data
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
         raise error

@@ -218,8 +218,9 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
         """Raise for an input, packed if it has `batch_sizes`, of another dtype or size."""
         weight, wanted = self.weight_ih_l0, 3 if batch_sizes is None else 2
-        casts = any(hasattr(mode, "casts") for mode in modes.state.function_modes)
-        if input._array.dtype != weight._array.dtype and not casts:
+        if input._array.dtype != weight._array.dtype and not any(
+            hasattr(mode, "casts") for mode in modes.state.function_modes
+        ):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"{conversion(input.dtype.numpy, weight.dtype.numpy, 'weight')}"
