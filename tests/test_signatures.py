@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import re
+import typing
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -183,6 +184,37 @@ def test_every_reason_is_needed():
         for name, _, why in TABLE
         if why not in used and not any(fnmatchcase(each, name) for each in elsewhere)
     ] == []
+
+
+SPACES = (
+    *("nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler"),
+    *("optim.swa_utils", "func", "autograd", "autograd.functional", "autograd.forward_ad"),
+)
+
+
+def unreadable(value):
+    """The error of asking a callable for its types, or None."""
+    try:
+        typing.get_type_hints(value)
+    except NameError as error:
+        return f"{value.__module__}.{value.__qualname__}: {error}"
+    return None
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_types_can_be_read(space):  # by programs that make rules or forms of them
+    module = importlib.import_module(f"retrograd.{space}")
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if name[0] != "_"]
+    found = [value for name in names if callable(value := getattr(module, name))]
+    for kind in [value for value in found if isinstance(value, type)]:
+        methods = {} if issubclass(kind, rg.Tensor) else vars(kind)
+        found += [
+            method
+            for name, method in methods.items()
+            if inspect.isfunction(method) and (name == "__init__" or name[0] != "_")
+        ]
+    assert found
+    assert [error for value in found if (error := unreadable(value))] == []
 
 
 # -- what the signatures do not say ------------------------------------------------------------

@@ -12,17 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Generator
+from typing import Any, Self, TypeVar, overload
 
 from .. import modes, version
 from ..engine.tensor import Tensor, cell_of
 from ..errors import check_bool
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import Self, TypeVar
-
-    F = TypeVar("F")
+F = TypeVar("F")
 
 __all__ = [
     "absorb_zeros", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",

@@ -16,6 +16,7 @@ NOTE [Reading a saved value]
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from .tensor import Tensor, array_of, cell_of, known_cell, tensor_of, twin
 from .trace import AT, innermost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .op import Op
 
 ndarray = np.ndarray

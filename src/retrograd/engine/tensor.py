@@ -26,14 +26,13 @@ from .graph import LEAF, Cell, Leaf, Moved, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public, put
 from .placement import CPU, META, Size, Stored, device
 from .transforms.interpreted import concrete, home_of, shares_memory
-from .views import disinherit, inherit, room_of, same_elements, sever
+from .views import Link, View, disinherit, inherit, room_of, same_elements, sever
 
 if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
     from .graph import Shown
-    from .views import Link, View
 
     F = TypeVar("F")
 else:

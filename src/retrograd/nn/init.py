@@ -120,7 +120,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Generator | None = None)
 
 @initialiser
 def normal_(
-    tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Generator | None = None
+    tensor: Tensor, mean: complex = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with normal numbers of this mean, which may be complex, and standard deviation."""
     middle = mean_of(mean, tensor, "normal_")

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.grad_mode import set_grad_enabled
 from ..dtypes import real_of
-from ..engine.backward.hooks import HookTable
+from ..engine.backward.hooks import HookTable, RemovableHandle
 from ..engine.naming import unexpected
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import drop_gradients
@@ -21,9 +21,6 @@ from ..kernels.allocation import copied
 from ..ops.core.engine_ops import held_by
 from ..ops.elementwise.complex import view_as_real
 from ..quiet import calm
-
-if TYPE_CHECKING:
-    from ..engine.backward.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook",

@@ -9,17 +9,15 @@ import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.grad_mode import no_grad
+from ..engine.tensor import Tensor
 from ..nn import Module
 from ..nn.modules.normalization import _BatchNorm
 from ..ops.creation.from_data import tensor
 from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group, within_step
-
-if TYPE_CHECKING:
-    from ..engine.tensor import Tensor
-    from .optimizer import Optimizer
+from .optimizer import Optimizer
 
 __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",

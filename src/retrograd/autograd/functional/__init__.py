@@ -7,9 +7,10 @@ cotangent u is linear in u, and differentiating it with respect to u transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ... import modes
+from ...engine.tensor import Tensor
 from .parts import (
     GRADIENT_CONSTANT,
     HESSIAN_CONSTANT,
@@ -32,9 +33,6 @@ from .parts import (
     zeros,
 )
 from .jacobians import _construct_standard_basis_for, hessian, jacobian
-
-if TYPE_CHECKING:
-    from ...engine.tensor import Tensor
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 
 from ... import dtypes, providers
+from ...engine.backward.hooks import RemovableHandle
 from ...engine.overriding import is_function
 from ...engine.tensor import Tensor, alias
 from ...engine.updates import drop_gradients
@@ -39,8 +40,6 @@ from ..state import _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
-    from ...engine.backward.hooks import RemovableHandle
-
     P = ParamSpec("P")
     R_co = TypeVar("R_co", covariant=True)
 

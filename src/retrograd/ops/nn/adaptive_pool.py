@@ -5,6 +5,7 @@ Where the bins are all of one size this is ordinary pooling, and recorded as suc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...engine.registry import declare, example, name_node
@@ -97,7 +98,9 @@ def _adaptive_max(name: str, dims: int) -> Any:
     of_bins = of_dims(_adaptive_max_pool, "AdaptiveMaxPool{}DBackward0", dims)
     of_windows = of_dims(max_pool_record, "AdaptiveMaxPool{}DBackward0", dims)
 
-    def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    def pool(
+        input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+    ) -> Any:
         out = adaptive_size(name, dims, input, output_size)
         check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
@@ -157,7 +160,7 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
 
 
 def _adaptive_avg(name: str, dims: int) -> Any:
-    def pool(input: Tensor, output_size: Any) -> Tensor:
+    def pool(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
         return adaptive_avg_pool(name, dims, input, output_size)
 
     return pool

@@ -8,6 +8,7 @@ that every order of differentiation sees the same windows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -96,8 +97,8 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
 
     def pool(
         input: Tensor,
-        kernel_size: Any,
-        output_size: Any = None,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
         output_ratio: Any = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,

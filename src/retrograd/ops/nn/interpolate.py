@@ -7,6 +7,7 @@ dimensions are done one after the other, since the weights are products.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -127,7 +128,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -193,7 +194,7 @@ def interpolate(
 
 def upsample(
     input: Tensor,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -206,7 +207,9 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: Any = None
+) -> Tensor:
     """`interpolate` with mode "nearest", by its older name.
 
     >>> rg.nn.functional.upsample_nearest(rg.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -215,7 +218,9 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor)
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: Any = None
+) -> Tensor:
     """`interpolate` with mode "bilinear" and `align_corners`, by its older name.
 
     >>> rg.nn.functional.upsample_bilinear(rg.tensor([[[[0.0, 4.0]]]]), size=(1, 3))

@@ -445,8 +445,8 @@ def local_response_norm(
 
 def normalize(
     input: Tensor,
-    p: Any = 2.0,
-    dim: Any = 1,
+    p: float | str = 2.0,
+    dim: int | Sequence[int] = 1,
     eps: float | Tensor = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:

@@ -8,6 +8,7 @@ each other's derivative. The loops are in `kernels.pooling`; adaptive bins in `a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -251,10 +252,10 @@ def _max_pool(name: str, dims: int) -> Any:
 
     def pool(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
@@ -312,9 +313,9 @@ def _avg_pool(name: str, dims: int) -> Any:
 
     def pool(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -331,9 +332,9 @@ def _avg_pool(name: str, dims: int) -> Any:
 
     def of_signals(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> Tensor:
@@ -390,8 +391,8 @@ def _lp_pool(name: str, dims: int) -> Any:
     def pool(
         input: Tensor,
         norm_type: float | Tensor,
-        kernel_size: Any,
-        stride: Any = None,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
         ceil_mode: bool = False,
     ) -> Tensor:
         if norm_type in (math.inf, -math.inf):
@@ -437,10 +438,10 @@ def _max_unpool(name: str, dims: int) -> Any:
     def unpool(
         input: Tensor,
         indices: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        output_size: Any = None,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        output_size: Sequence[int] | None = None,
     ) -> Tensor:
         check_input(name, dims, input)
         if indices._array.dtype.kind not in "iu":

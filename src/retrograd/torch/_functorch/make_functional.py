@@ -6,14 +6,11 @@ This is the older form of `func.functional_call`.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from ...engine.tensor import Tensor
 from ...func.calls import functional_call, stack_module_state
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...engine.tensor import Tensor
 
 __all__ = [
     "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble",
