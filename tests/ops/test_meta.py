@@ -160,6 +160,39 @@ def test_devices_do_not_mix_but_for_numbers():
             grid(shape(2), rg.ones(3))
 
 
+CLASSES, PLACES = rg.tensor([0, 1]), rg.tensor([[0, 1]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.cross_entropy(shape(2, 3), CLASSES),
+        lambda: F.cross_entropy(shape(3), CLASSES[:1]),
+        lambda: F.cross_entropy(shape(2, 3), CLASSES, label_smoothing=0.1),
+        lambda: F.cross_entropy(shape(2, 3), CLASSES.to("meta"), rg.ones(3)),
+        lambda: F.nll_loss(shape(2, 3), CLASSES),
+        lambda: F.nll_loss(shape(1, 3, 2), PLACES),
+        lambda: shape(2).index_add(0, CLASSES, shape(2)),
+        lambda: shape(2).index_add_(0, CLASSES, shape(2)),
+        lambda: shape(2).index_copy(0, CLASSES, shape(2)),
+        lambda: shape(2).index_fill(0, CLASSES, 1.0),
+        lambda: rg.take_along_dim(shape(1, 2), PLACES, 1),
+        lambda: rg.take_along_dim(shape(1, 2), PLACES),
+        lambda: rg.complex(shape(2), rg.ones(2)),
+        lambda: F.max_unpool1d(shape(1, 2), PLACES, 2),
+    ],
+)
+def test_indices_that_have_values_do_not_go_with_a_shape(call):
+    with pytest.raises(RuntimeError, match="not on the expected device meta"):
+        call()
+
+
+def test_numbers_go_with_every_device():
+    for loss in (F.cross_entropy, F.nll_loss):
+        assert loss(shape(3), rg.tensor(1)).is_meta
+    assert rg.complex(shape(2), rg.tensor(1.0)).shape == (2,)
+
+
 def test_a_result_is_not_written_to_an_out_on_another_device():
     for x, out in ((rg.ones(2), shape(2)), (shape(2), rg.ones(2))):
         with pytest.raises(RuntimeError, match=r"Attempting to copy from device \w+ to device \w+"):

@@ -63,6 +63,12 @@ def has_special(x: Any) -> bool:
 MIXED_DEVICES = "Tensor on device cpu is not on the expected device meta! Move it: x.to('meta')"
 
 
+def check_together(*arrays: Any) -> None:
+    """Raise RuntimeError unless all arrays have values, or none has; single numbers fit to both."""
+    if len({has_values(x) for x in arrays if x.ndim}) > 1:
+        raise RuntimeError(MIXED_DEVICES)
+
+
 class StandIn:
     """What stands for an array of NumPy's, and its answers: NOTE [Stand-ins]."""
 

@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare
 from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
-from ...kernels.allocation import empty
+from ...kernels.allocation import check_together, empty
 from ...kernels.layout import in_rows, laid_out
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, only, pointwise, unary, unsupported
@@ -63,6 +63,7 @@ def _check_parts(name: str, **parts: Any) -> None:
             f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
             "argument"
         )
+    check_together(first._array, second._array)
 
 
 @public(out=True)

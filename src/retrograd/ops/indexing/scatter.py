@@ -12,7 +12,16 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, name_node, renamed
 from ...engine.tensor import Tensor, concrete, constant_like, has_history, new_tensor
 from ...errors import wrong_type
-from ...kernels.allocation import copied, empty, has_memory, has_values, is_seen, known_true, table
+from ...kernels.allocation import (
+    check_together,
+    copied,
+    empty,
+    has_memory,
+    has_values,
+    is_seen,
+    known_true,
+    table,
+)
 from ..core import batching_index
 from ..core.arguments import number_in, public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -182,6 +191,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): dtype of indices should be Long but got "
             f"{dtypes.legacy_name(indices.dtype)}. Convert first: indices.long()"
         )
+    check_together(input._array, indices._array)
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:
@@ -304,6 +314,7 @@ def entries(
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, name)
     vector = index if index._array.ndim else index.reshape(1)
+    check_together(input._array, vector._array)
     if name != "index_fill":
         check_source(input, place, vector, source, name)
     check_range(vector, place, input._array.shape, name)

@@ -18,7 +18,15 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import name_node
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import has_memory, is_numpy, is_seen, known_true, table, zeros
+from ...kernels.allocation import (
+    check_together,
+    has_memory,
+    is_numpy,
+    is_seen,
+    known_true,
+    table,
+    zeros,
+)
 from ...kernels.native.places import highest
 from ..activation.piecewise import logsigmoid
 from ..core.engine_ops import piecewise
@@ -41,6 +49,7 @@ def _check_indices(target: Tensor) -> None:
 def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
     if weight is None:
         return
+    check_together(input._array, weight._array)
     if weight._array.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but "
@@ -53,6 +62,7 @@ def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
 
 def _check_sizes(input: Tensor, target: Tensor) -> None:
     """Raise unless the target has one index for each sample, (N,) or (N, d1, ...)."""
+    check_together(input._array, target._array)
     shape, found = input._array.shape, target._array.shape
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -128,8 +138,8 @@ def is_usual(input: Any, target: Any, ignore_index: int) -> bool:
 
 
 def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """The input and the target of one sample as a batch of one."""
-    return input.reshape(1, -1), target.reshape(1)
+    """The input and the target of one sample as a batch of one; a number goes to any device."""
+    return input.reshape(1, -1), target.to(input.device).reshape(1)
 
 
 def nll_loss(

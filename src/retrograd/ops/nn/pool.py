@@ -17,6 +17,7 @@ from ...engine.registry import declare, example, renamed
 from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import pooling
+from ...kernels.allocation import check_together
 from ...kernels.layout import channels_like
 from ..core.engine_ops import piecewise
 from ..core.pointwise import unsupported
@@ -449,6 +450,7 @@ def _max_unpool(name: str, dims: int) -> Any:
                 "elements in indices should be type int64 but got: "
                 f"{dtypes.legacy_name(indices.dtype)}. Take those that max_pool gave"
             )
+        check_together(input._array, indices._array)
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
         steps = kernel if stride is None else per_dim(stride, dims, "stride", name)
         pads = per_dim(padding, dims, "padding", name)
