@@ -265,3 +265,14 @@ def test_pivots_of_another_shape_are_refused():
 def test_interpolation_compares_the_sizes_first():
     with pytest.raises(ValueError, match="spatial dimensions"):
         F.interpolate(X, (2, 2))
+
+
+@pytest.mark.parametrize("name", ["zeros", "empty", "randn", "view", "expand", "permute", "repeat"])
+def test_a_sequence_of_sizes_with_more_beside_it_is_refused(name):
+    call = getattr(X, name, None) or getattr(rg, name)
+    for sizes in ((2, 3), [2, 3]):
+        text = rf"{name}\(\) takes 1 positional argument but 3 were given"
+        with pytest.raises(TypeError, match=text):
+            call(sizes, 4, 5)
+    with pytest.raises(TypeError, match="must be tuple of ints"):
+        call(2, (3,))

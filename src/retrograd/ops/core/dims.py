@@ -81,18 +81,27 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
     """
     if not values:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = values[0]
+    sizes = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     try:
-        if not values or values[0].__class__ is not bool:
-            return tuple(map(operator.index, values))
+        if not sizes or sizes[0].__class__ is not bool:
+            return tuple(map(operator.index, sizes))
     except TypeError:
         pass
-    wrong = next(v for i, v in enumerate(values) if not is_size(v, i))
+    check_single(values, name)
+    wrong = next(v for i, v in enumerate(sizes) if not is_size(v, i))
     raise TypeError(
         f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
         f"{type(wrong).__name__}"
     )
+
+
+def check_single(values: Any, name: str) -> None:
+    """Raise TypeError for a sequence of sizes with more beside it."""
+    if len(values) > 1 and isinstance(values[0], (tuple, list)):
+        raise TypeError(
+            f"{name}() takes 1 positional argument but {len(values)} were given: a sequence has "
+            "all sizes"
+        )
 
 
 def sequence(value: Any, name: str, argument: str) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from ...kernels.allocation import fill_uninitialized
 from ...locks import load
 from ...quiet import quietly
 from ..core.arguments import number_in
-from ..core.dims import is_size, once
+from ..core.dims import check_single, is_size, once
 from ..core.pointwise import unsupported
 from .from_data import NUMBERS, check_dtype, finish, store, where_of
 from .from_data import fill_value as as_fill_value
@@ -45,12 +45,12 @@ INT64 = np.dtype(np.int64)
 @native.in_c
 def shape_of(given: Any, name: str) -> tuple[int, ...]:
     """The shape that a factory was asked for, as integers or as one sequence of them."""
-    if len(given) == 1 and isinstance(given[0], (tuple, list)):
-        given = given[0]
+    sizes = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     shape: list[int] = []
-    for n in given:
+    for n in sizes:
         if n.__class__ is not int:
             if not is_size(n, len(shape)):
+                check_single(given, name)
                 raise wrong_type(name, "size", "tuple of ints", n, 1)
             n = n.__index__()  # noqa: PLW2901
         shape.append(n)
