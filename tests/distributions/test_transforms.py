@@ -243,3 +243,17 @@ def test_the_jacobian_of_an_affine_transform_has_the_dtype_of_a_scale_that_is_a_
         found = transform.log_abs_det_jacobian(z, transform(z))
         assert found.dtype is expected
         assert found.item() == pytest.approx(math.log(float(scale)), rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", [tuple, list, rg.Size])
+def test_a_shape_comes_in_the_type_that_it_was_given_in(kind):
+    for transform, shapes in (
+        (D.CorrCholeskyTransform(), ((2, 3), (2, 3, 3))),
+        (D.StickBreakingTransform(), ((2, 3), (2, 4))),
+        (D.SoftmaxTransform(), ((2, 3), (2, 3))),
+        (D.ExpTransform(), ((2,), (2,))),
+    ):
+        there, back = map(kind, shapes)
+        found = transform.forward_shape(there), transform.inverse_shape(back)
+        assert found == (back, there)
+        assert {type(shape) for shape in found} == {kind}

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ...engine.tensor import Size, Tensor
+from ...engine.tensor import Tensor
 from .. import constraints
 from ..utils import _sum_rightmost
 
@@ -345,8 +345,8 @@ class IndependentTransform(Transform):
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
 
-def check_dims(shape: Sequence[int], dims: int) -> Size:
-    """The shape, which must have `dims` dimensions at least; else ValueError."""
+def check_dims(shape: Sequence[int], dims: int) -> Any:
+    """The shape as it is, which must have `dims` dimensions at least; else ValueError."""
     if len(shape) < dims:
         raise ValueError(f"Too few dimensions on input: shape {tuple(shape)} has less than {dims}")
-    return Size(shape)
+    return shape

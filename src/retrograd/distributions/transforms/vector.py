@@ -33,7 +33,7 @@ class SoftmaxTransform(PlainTransform):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Sequence[int]) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """The same shape, of one dimension at least."""
         return check_dims(shape, 1)
 
@@ -72,15 +72,15 @@ class StickBreakingTransform(PlainTransform):
         """The sum of log(share (1 - share) rest), which is log(y_i (1 - share))."""
         return (y[..., :-1].log() - softplus(x - self._left(x))).sum(-1)
 
-    def forward_shape(self, shape: Sequence[int]) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """The shape with one component more."""
-        shape = check_dims(shape, 1)
-        return Size((*shape[:-1], shape[-1] + 1))
+        given = check_dims(shape, 1)
+        return type(given)((*given[:-1], given[-1] + 1))
 
-    def inverse_shape(self, shape: Sequence[int]) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """The shape with one component less."""
-        shape = check_dims(shape, 1)
-        return Size((*shape[:-1], shape[-1] - 1))
+        given = check_dims(shape, 1)
+        return type(given)((*given[:-1], given[-1] - 1))
 
 
 class CorrCholeskyTransform(PlainTransform):
@@ -118,22 +118,22 @@ class CorrCholeskyTransform(PlainTransform):
         tanh = 2 * (math.log(2) - x - softplus(-2 * x))
         return (tanh + 0.5 * self._before(y).log()).sum(-1)
 
-    def forward_shape(self, shape: Sequence[int]) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """(..., n (n - 1) / 2) becomes (..., n, n); ValueError for another count."""
-        shape = check_dims(shape, 1)
+        given = check_dims(shape, 1)
         n = (1 + math.isqrt(1 + 8 * shape[-1])) // 2
         if n * (n - 1) // 2 != shape[-1]:
             raise ValueError(
                 f"Input is not a flattened lower-diagonal number: {shape[-1]} is no n (n - 1) / 2"
             )
-        return Size((*shape[:-1], n, n))
+        return type(given)((*shape[:-1], n, n))
 
-    def inverse_shape(self, shape: Sequence[int]) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """(..., n, n) becomes (..., n (n - 1) / 2); ValueError unless square."""
-        shape = check_dims(shape, 2)
+        given = check_dims(shape, 2)
         if shape[-2] != shape[-1]:
             raise ValueError(f"Input is not square: {tuple(shape)}")
-        return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
+        return type(given)((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
 
 class LowerCholeskyTransform(PlainTransform):
@@ -212,18 +212,17 @@ class ReshapeTransform(Transform):
         """Zeros: a reshape changes no volume."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Sequence[int]) -> Size:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """`out_shape` in the place of `in_shape`, which must end the shape; else ValueError."""
         return _replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Sequence[int]) -> Size:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """`in_shape` in the place of `out_shape`, which must end the shape; else ValueError."""
         return _replaced(shape, self.out_shape, self.in_shape)
 
 
 def _replaced(shape: Sequence[int], old: Size, new: Size) -> Size:
-    shape = check_dims(shape, len(old))
-    batch = len(shape) - len(old)
-    if shape[batch:] != old:
+    batch = len(check_dims(shape, len(old))) - len(old)
+    if tuple(shape[batch:]) != old:
         raise ValueError(f"Shape mismatch: expected {tuple(shape[batch:])} but got {old}")
-    return shape[:batch] + new
+    return Size((*shape[:batch], *new))
