@@ -445,6 +445,24 @@ def test_batched_cotangents_give_batched_gradients():
     assert found.tolist() == [[2, 0], [0, 4], [2, 4]]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [lambda a, b: a + b, lambda a, b: rg.cat([a, b]), lambda a, b: (a + b).view(1, 2)],
+    ids=["add", "cat", "view"],
+)
+def test_batched_gradients_share_no_memory(function, create_graph):
+    a, b = leaf(1, 2), leaf(3, 4)
+    out = function(a, b)
+    rows = rg.ones(3, *out.shape, dtype=rg.float64)
+    how = {"is_grads_batched": True, "create_graph": create_graph}
+    first, second = autograd.grad(out, [a, b], rows, **how)
+    with rg.no_grad():
+        first.mul_(5.0)
+    assert second.tolist() == [[1, 1]] * 3
+    assert bool((rows == 1).all())
+
+
 def test_zeros_for_unused_inputs_have_no_batch_dimension():
     x, unused = leaf(1, 2), leaf(1, 2, 3)
     rows = rg.eye(2, dtype=rg.float64)

@@ -280,3 +280,17 @@ def test_misuse_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_blocks_of_a_jacobian_share_no_memory():
+    x, y = rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0])
+    for jacobian in (jacrev, jacfwd):
+        first, second = jacobian(lambda a, b: a + b, argnums=(0, 1))(x, y)
+        first.mul_(5.0)
+        assert second.tolist() == [[1, 0], [0, 1]]
+    blocks = hessian(lambda a, b: ((a + b) ** 2).sum(), argnums=(0, 1))(x, y)
+    blocks[0][0].zero_()
+    assert [block.tolist() for block in (*blocks[0], *blocks[1])] == [
+        [[0, 0], [0, 0]],
+        *([[[2, 0], [0, 2]]] * 3),
+    ]

@@ -26,7 +26,7 @@ from ..engine.tensor import (
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, is_numpy, zeros
-from ..kernels.memory import overlaps
+from ..kernels.memory import overlaps, root
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -354,28 +354,35 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
         with level:
             rows = [None if g is None else batched(g, level) for g in given]
             found = grad(outs, wanted, rows, retain_graph=True, **how)
-        made = tuple([None if g is None else unrepeated(split(g, level)) for g in found])
+        made = apart([None if g is None else split(g, level) for g in found], given)
     except UnbatchableError:
         table = []
         for row in range(size):
             each = [None if g is None else g[row] for g in given]
             table.append(grad(outs, wanted, each, retain_graph=True, **how))
-        made = tuple(
-            [
-                None if column[0] is None else recorded.stack(*column, dim=0)
-                for column in zip(*table, strict=True)
-            ]
-        )
+        made = [
+            None if column[0] is None else recorded.stack(*column, dim=0)
+            for column in zip(*table, strict=True)
+        ]
     if not retain:
         for node in reachable([node_of(t) for t in outs if t._node is not None]):
             if node.saved and node.op is not LEAF:
                 node.saved = FREED
+    return tuple(made)
+
+
+def apart(found: Sequence[Any], others: Sequence[Any] = ()) -> list[Any]:
+    """Derivatives that may be written one by one: copies where memory is another's, or overlaps."""
+    taken = {id(root(t._array)) for t in others if t is not None and has_memory(t._array)}
+    made = []
+    for g in found:
+        own = g
+        if g is not None and has_memory(g._array):
+            shared = id(root(g._array)) in taken or overlaps(g._array)
+            own = recorded.clone(g) if shared else g
+            taken.add(id(root(own._array)))
+        made.append(own)
     return made
-
-
-def unrepeated(g: Tensor) -> Tensor:
-    """A gradient that may be written: a copy where one element stands for several."""
-    return recorded.clone(g) if has_memory(g._array) and overlaps(g._array) else g
 
 
 def _sequence(value: Any) -> list[Any]:

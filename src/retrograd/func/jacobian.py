@@ -14,6 +14,7 @@ from typing import Any
 from .. import pytree
 from ..autograd.functional.jacobians import unit_vectors
 from ..autograd.functional.pairs import check_holomorphic, from_cotangents, from_tangents
+from ..autograd.grad import apart
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from .batching import vmap
@@ -113,7 +114,8 @@ def _shown(name: str, found: Any, x: Tensor, wirtinger: bool) -> Any:
 
 def _built(blocks: Any, output: Any, chosen: Any, argnums: Any, aux: list[Any]) -> Any:
     """The blocks in containers: those of the output outside, those of the arguments inside."""
-    rows = [_of_arguments(row, chosen, argnums) for row in blocks]
+    own = pytree.unflatten(blocks, apart(pytree.flatten(blocks)))
+    rows = [_of_arguments(row, chosen, argnums) for row in own]
     result = pytree.unflatten(output, rows)
     return (result, *aux) if aux else result
 
