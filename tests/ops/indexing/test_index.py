@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from array import array
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,20 @@ def test_arrays_lists_and_numpy_integers_are_indices(index):
     x = rg.arange(3)
     expected = [2] if isinstance(index, tuple) else [2, 0]
     assert np.atleast_1d(x[index].numpy()).tolist() == expected
+
+
+def test_any_sequence_of_places_is_an_index():
+    for index in (deque([2, 0]), array("i", [2, 0]), bytearray([2, 0]), (deque([2, 0]),)):
+        x = rg.arange(3.0, requires_grad=True)
+        assert x[index].tolist() == [2, 0]
+        (x[index] * rg.tensor([5.0, 7.0])).sum().backward()
+        assert x.grad.tolist() == [7, 0, 5]
+        y = rg.zeros(3)
+        y[index] = 1.0
+        assert y.tolist() == [1, 0, 1]
+    for key in ({0}, {0: 1}, iter([0])):
+        with pytest.raises(IndexError, match="are valid indices"):
+            rg.arange(3)[key]
 
 
 @pytest.mark.filterwarnings("ignore:indexing with dtype retrograd.uint8")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,8 @@ def read_item(item: Any) -> Any:
     try:
         return index_of(item)
     except TypeError:
+        if isinstance(item, Sequence):
+            return read_item(list(item))
         raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
 
 

@@ -48,7 +48,7 @@ def share_memory_(self: Tensor) -> Tensor:
     tensor([7, 7])
     """
     if not is_numpy(self._array):
-        raise RuntimeError(
+        raise NotImplementedError(
             f"share_memory_(): the memory of {type(self._array).__name__} is not NumPy's. Share a "
             "copy: retrograd.tensor(x.numpy()).share_memory_()"
         )

@@ -89,7 +89,7 @@ class Sparse(Layout):
         """Flags of memory: elements are in no order."""
         if self.layout != "sparse_coo":
             kind = self.layout.removeprefix("sparse_").upper()
-            raise RuntimeError(f"Sparse {kind} tensors do not have is_contiguous")
+            raise NotImplementedError(f"Sparse {kind} tensors do not have is_contiguous")
         return SimpleNamespace(c_contiguous=False)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
