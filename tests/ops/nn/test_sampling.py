@@ -71,6 +71,14 @@ def test_the_identity_grid_gives_the_image_back():
         assert rg.allclose(F.grid_sample(image, grid, align_corners=align), image)
 
 
+def test_the_gradient_of_an_affine_grid_lies_by_columns():  # as in PyTorch, a transposed product
+    for dims, strides in ((2, (6, 1, 2)), (3, (12, 1, 3))):
+        theta = drawn(2, dims, dims + 1)
+        points = F.affine_grid(theta, (2, 1, *range(2, 2 + dims)), align_corners=True)
+        (found,) = rg.autograd.grad(points.square().sum(), theta)
+        assert found.stride() == strides
+
+
 def test_every_place_is_reflected_into_an_image_of_one_element():
     image, grid = rg.tensor([[[[5.0]]]]), rg.tensor([[[[0.3, -0.7], [3.0, 8.0]]]])
     for align in (True, False):

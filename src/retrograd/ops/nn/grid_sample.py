@@ -78,7 +78,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     dtype = theta._array.dtype
     axes = [_centres(n, bool(align_corners), dtype) for n in size[2:]]
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:], dtype)], -1)
-    flat = constant_like(places.reshape(-1, dims + 1), theta)
+    flat = constant_like(places.reshape(1, -1, dims + 1), theta)
     points = flat @ theta.transpose(1, 2)
     return name_node(
         as_non_view(points.reshape(theta.shape[0], *size[2:], dims)), "AffineGridGeneratorBackward0"
