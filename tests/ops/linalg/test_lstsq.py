@@ -110,6 +110,21 @@ def test_least_squares(shape, driver, complex):
         assert found.singular_values.shape == (0,)
 
 
+def test_each_driver_has_its_tolerance_of_least_squares():
+    a, b = rg.tensor(np.diag([1.0, 0.25, 1e-17])), rg.ones(3, 1).double()
+    whole, most, first = [[1.0], [4.0], [1e17]], [[1.0], [4.0], [0.0]], [[1.0], [0.0], [0.0]]
+    for driver, rcond, wanted in (
+        ("gels", 0.5, most),  # takes none
+        ("gelsy", 0.5, first),
+        ("gelsd", 0.5, first),
+        ("gelss", 0.1, most),
+        ("gelsd", -1.0, most),
+        ("gelss", -1.0, most),
+        ("gelsy", -1.0, whole),
+    ):
+        close(rg.linalg.lstsq(a, b, rcond=rcond, driver=driver).solution, wanted)
+
+
 def test_least_squares_of_vectors():
     a, b = values(4, 2), values(4, seed=1)
     close(rg.linalg.lstsq(rg.tensor(a), rg.tensor(b)).solution, np.linalg.pinv(a) @ b)

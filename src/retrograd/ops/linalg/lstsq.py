@@ -178,7 +178,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """(solution, residuals, rank, singular_values) of the X with the least norm of A X - B.
 
     `A` is `(..., m, n)`, `B` `(..., m, k)` or vectors `(..., m)`; stacks of matrices broadcast.
-    Singular values up to `rcond` times the largest count as 0; by default eps * max(m, n). `driver`
+    Singular values up to `rcond` times the largest count as 0; by default eps * max(m, n), and so
+    for "gels"; a negative `rcond` is eps for "gelsd" and "gelss", and 0 for "gelsy". `driver`
     decides what is given beside the solution, as in PyTorch: "gelsy" (the default) the rank;
     "gelsd" and "gelss" also singular values and, for m > n and full rank, the sums of squares
     |A X - B|^2; "gels" those alone. What is not given is an empty tensor. One algorithm serves all,
@@ -194,6 +195,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"torch.linalg.lstsq: parameter `driver` should be one of {DRIVERS}, but is {driver!r}"
         )
     vectors = check_right_side(A, B)
+    if driver == "gels":
+        rcond = None
+    elif driver in ("gelsd", "gelss") and rcond is not None and rcond < 0:
+        rcond = dtypes.finfo(A.dtype).eps  # as LAPACK's
     right = B.unsqueeze(-1) if vectors else B.contiguous()
     m, n = A.shape[-2:]
     none = constant_like(np.empty(0, A.dtype.numpy), A)
