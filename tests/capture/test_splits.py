@@ -158,6 +158,11 @@ def numbers_at_random(x):
     return x * random.random() + rg.rand(3), own, every, GENERATOR.normal(), random.randint(0, 9)
 
 
+def chosen_at_random(x):
+    found = random.choice([1.0, 2.0, 5.0]), OWN.choice("ab"), random.choice((3, 4))
+    return x * found[0], found, x + GENERATOR.choice([0.5, 1.5]), np.random.choice(4)
+
+
 def of_partials(x):
     functools.partial(FILE.write, "part")()
     functools.partial(print, "a", sep="-")(x.sum().item(), x)
@@ -171,8 +176,8 @@ def changed_list(x):
 
 
 SPLIT = (printed, texts, histories, text_of_its_moment, methods_of_a_text, lists, arrays, numpys,
-         back_from_numpy, branches, clocks, files, numbers_at_random, of_partials,
-         changed_list)  # fmt: skip
+         back_from_numpy, branches, clocks, files, numbers_at_random, chosen_at_random,
+         of_partials, changed_list)  # fmt: skip
 
 
 @pytest.mark.parametrize("step", SPLIT, ids=lambda step: step.__name__)
@@ -498,6 +503,19 @@ def test_an_array_on_the_memory_of_a_tensor():
         assert y[0].item() == 50.0
     assert all(np.shares_memory(a, w.numpy()) for a in kept[::2])
     assert math.isclose(w[0].item(), 6.0)
+
+
+@pytest.mark.parametrize(
+    "choices", [[1.0, 2], [True, False], [1.0, None], [[1.0], [2.0]], [WEIGHT]]
+)
+@pytest.mark.parametrize("source", [random, OWN, np.random, GENERATOR])
+def test_a_choice_of_other_things_runs_as_it_is(source, choices):
+    def step(x):
+        return x * 2, source.choice(choices)
+
+    compiled = rg.compile(step)
+    assert history(compiled) == history(step)
+    assert not compiled.compiled.variants
 
 
 def late_branches(x):

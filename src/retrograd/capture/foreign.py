@@ -34,15 +34,15 @@ LOGGERS = {logging.Logger, logging.RootLogger}
 LEVELS = {"debug", "info", "warning", "error", "critical", "log"}
 CLOCKS = "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time strftime"
 COMPUTE: Any = [json.dumps, *[getattr(time, name) for name in CLOCKS.split()]]
-RANDOM = {"betavariate", "expovariate", "gauss", "getrandbits", "normalvariate",
+RANDOM = {"betavariate", "choice", "expovariate", "gauss", "getrandbits", "normalvariate",
           "randint", "random", "randrange", "seed", "triangular", "uniform"}  # fmt: skip
 METHODS: Any = {  # of objects of these very classes; what they do
     type(csv.writer(io.StringIO())): {"writerow", "writerows"},
     csv.DictWriter: {"writeheader", "writerow", "writerows"},
     random.Random: RANDOM,
-    np.random.RandomState: {"normal", "rand", "randint", "randn", "random", "seed",
+    np.random.RandomState: {"choice", "normal", "rand", "randint", "randn", "random", "seed",
                             "standard_normal", "uniform"},
-    np.random.Generator: {"integers", "normal", "random", "standard_normal", "uniform"},
+    np.random.Generator: {"choice", "integers", "normal", "random", "standard_normal", "uniform"},
 }  # fmt: skip
 OF_FILES = {"flush", "getvalue", "tell", "write", "writelines"}
 ARRAYS = {*READING, "item", "tobytes", "tolist"}  # methods that only read
@@ -79,6 +79,7 @@ def way_of(function: Any, args: Any = (), options: Any = types.MappingProxyType(
         return "do"
     if name in METHODS.get(type(owner), ()):
         own = getattr(function, "__func__", None) in (None, getattr(type(owner), name))
+        own = own and (name != "choice" or is_of_one_class(*args))
         draws = type(owner).__module__.startswith("numpy")
         filled = draws and holds((args, options), np.ndarray)  # maybe: `out`
         return "do" if own and is_plain(owner) and not filled else ""
@@ -90,6 +91,13 @@ def way_of(function: Any, args: Any = (), options: Any = types.MappingProxyType(
     if not known or name in WRITING or not any(vars(m).get(name) is function for m in NUMPY):
         return ""
     return "compute" if is_reading(function, args, options) else ""
+
+
+def is_of_one_class(choices: Any = None, *_: Any) -> bool:
+    """Whether `choice` gives numbers or texts of one class, whichever it takes."""
+    listed = type(choices) in (list, tuple, str)
+    kinds = set(map(type, choices)) if listed else {type(choices)}
+    return len(kinds) == 1 and kinds <= {complex, float, int, str}
 
 
 def is_plain(owner: Any) -> bool:
