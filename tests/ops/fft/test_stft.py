@@ -64,6 +64,8 @@ def test_windows_have_their_length_dtype_and_no_history(name):
         (lambda: windows.general_cosine(4, a=3), TypeError, "Coefficients must be a list/tuple"),
         (lambda: rg.hann_window(-1), RuntimeError, "got window_length=-1"),
         (lambda: rg.hann_window(2.0), TypeError, "must be int, not float"),
+        (lambda: rg.hann_window(3, 0.5), TypeError, r"'periodic' \(position 2\) must be bool"),
+        (lambda: rg.kaiser_window(3, 1), TypeError, "must be bool, not int"),
         (lambda: rg.hann_window(3, dtype=rg.int64), RuntimeError, "expects floating point dtypes"),
     ],
 )

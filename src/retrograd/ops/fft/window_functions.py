@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.naming import integer_in
-from ...errors import wrong_type
+from ...errors import check_bool, wrong_type
 from ..core.arguments import number_in
 from ..creation.factories import factory
 
@@ -50,11 +50,13 @@ def kaiser(count: int, beta: float, periodic: bool) -> Any:
     return np.i0(beta * np.sqrt(np.maximum(1.0 - t * t, 0.0))) / np.i0(beta)
 
 
-def window(name: str, length: Any, target: Any, values: Callable[[int], Any]) -> Any:
+def window(name: str, length: Any, periodic: Any, target: Any, values: Callable[[int], Any]) -> Any:
     """The values of a window of this length, of dtype `target`, a real floating one.
 
-    TypeError or RuntimeError for a length that a window cannot have.
+    TypeError or RuntimeError for a length that a window cannot have, TypeError for a flag that is
+    none.
     """
+    check_bool(periodic, name, "periodic", 2)
     count: int | None = integer_in(length)
     if count is None:
         raise wrong_type(name, "window_length", "int", length, 1)
@@ -86,7 +88,11 @@ def hann_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     return window(
-        "hann_window", window_length, target, lambda n: cosine_sum(n, (0.5, 0.5), periodic)
+        "hann_window",
+        window_length,
+        periodic,
+        target,
+        lambda n: cosine_sum(n, (0.5, 0.5), periodic),
     )
 
 
@@ -108,7 +114,7 @@ def hamming_window(
     """
     name = "hamming_window"
     terms = number_in(alpha, name, "alpha"), number_in(beta, name, "beta")
-    return window(name, window_length, target, lambda n: cosine_sum(n, terms, periodic))
+    return window(name, window_length, periodic, target, lambda n: cosine_sum(n, terms, periodic))
 
 
 @factory(dtypes.default_numpy)
@@ -126,7 +132,11 @@ def blackman_window(
     tensor([0.3400, 1.0000, 0.3400])
     """
     return window(
-        "blackman_window", window_length, target, lambda n: cosine_sum(n, BLACKMAN, periodic)
+        "blackman_window",
+        window_length,
+        periodic,
+        target,
+        lambda n: cosine_sum(n, BLACKMAN, periodic),
     )
 
 
@@ -147,7 +157,9 @@ def bartlett_window(
     >>> rg.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return window("bartlett_window", window_length, target, lambda n: triangle(n, periodic))
+    return window(
+        "bartlett_window", window_length, periodic, target, lambda n: triangle(n, periodic)
+    )
 
 
 @factory(dtypes.default_numpy)
@@ -166,4 +178,6 @@ def kaiser_window(
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     beta = number_in(beta, "kaiser_window", "beta")
-    return window("kaiser_window", window_length, target, lambda n: kaiser(n, beta, periodic))
+    return window(
+        "kaiser_window", window_length, periodic, target, lambda n: kaiser(n, beta, periodic)
+    )
