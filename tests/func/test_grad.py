@@ -355,3 +355,17 @@ def test_each_gradient_has_a_history_only_if_it_leads_outside():
     assert not of_a.requires_grad
     assert of_b.requires_grad
     assert rg.autograd.grad(of_b.sum(), x)[0].tolist() == [1.0, 1.0]
+
+
+def test_gradients_of_examples_share_no_memory():
+    def loss(a, b):
+        return ((a + b) ** 2).sum()
+
+    x, y = rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.zeros(2, 2)
+    first, second = rg.func.vmap(rg.func.grad(loss, argnums=(0, 1)))(x, y)
+    first.mul_(0.0)
+    assert second.tolist() == [[2, 4], [6, 8]]
+    pull = rg.func.vjp(lambda a, b: a + b, x[0], y[0])[1]
+    first, second = rg.func.vmap(pull)(x)
+    first.mul_(0.0)
+    assert second.tolist() == x.tolist() == [[1, 2], [3, 4]]

@@ -373,16 +373,26 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
 
 def apart(found: Sequence[Any], others: Sequence[Any] = ()) -> list[Any]:
     """Derivatives that may be written one by one: copies where memory is another's, or overlaps."""
-    taken = {id(root(t._array)) for t in others if t is not None and has_memory(t._array)}
+    taken = {id(memory_of(t)) for t in others if t is not None} - {id(None)}
     made = []
     for g in found:
-        own = g
-        if g is not None and has_memory(g._array):
-            shared = id(root(g._array)) in taken or overlaps(g._array)
-            own = recorded.clone(g) if shared else g
-            taken.add(id(root(own._array)))
+        own, memory = g, None if g is None else memory_of(g)
+        repeated = memory is not None and has_memory(g._array) and overlaps(g._array)
+        if repeated or id(memory) in taken:
+            own = recorded.clone(g)
+            memory = memory_of(own)
+        if memory is not None:
+            taken.add(id(memory))
         made.append(own)
     return made
+
+
+def memory_of(t: Tensor) -> Any:
+    """The array that owns the memory of a tensor, or of the batch that it is; None without one."""
+    array = t._array
+    while is_batched(array):
+        array = array.value._array
+    return root(array) if has_memory(array) else None
 
 
 def _sequence(value: Any) -> list[Any]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes, pytree
-from ..autograd.grad import fitted
+from ..autograd.grad import apart, fitted
 from ..engine.backward.search import reachable
 from ..engine.backward.traversal import run
 from ..engine.graph import LEAF, new_node
@@ -167,6 +167,7 @@ def pull_back(
     arriving = [(node, g if record or modes.transforming() else g._array) for node, g in roots]
     found = run(arriving, retain or record, record, nodes, accumulate=False) if roots else {}
     made = [_tensor(found.get(node), x) for node, x in zip(nodes, inputs, strict=True)]
+    made = apart(made, cotangents) if modes.state.batches else made
     return [value_of(g, g._node is not None and is_wanted([g._node], ())) for g in made]
 
 
