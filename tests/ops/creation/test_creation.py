@@ -579,3 +579,13 @@ def test_types_take_sizes_that_stand_for_integers_and_sequences_alone(make):
 def test_real_bounds_may_be_written_as_complex_numbers():
     found = rg.arange(3 + 0j)
     assert (found.dtype, found.tolist()) == (rg.float32, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("bound", [rg.tensor([3]), rg.ones(2)])
+def test_the_bounds_of_a_range_are_numbers(bound):
+    for make in (rg.arange, lambda end: rg.arange(0, end)):
+        with pytest.raises(TypeError, match="must be Number, not Tensor"):
+            make(bound)
+    for make in (rg.linspace, rg.logspace):
+        with pytest.raises(RuntimeError, match="only supports 0-dimensional start and end tensors"):
+            make(0, bound, 3)

@@ -164,6 +164,7 @@ def test_randint_covers_its_range():
         (lambda: rg.normal(0.0, -1.0, (2,)), RuntimeError, "normal expects std >= 0.0"),
         (lambda: rg.normal(rg.ones(1), -rg.ones(1)), RuntimeError, "all elements of std >= 0.0"),
         (lambda: rg.normal(0.0, 1.0), TypeError, "invalid combination of arguments"),
+        (lambda: rg.normal(rg.ones(1), dtype=rg.float64), TypeError, "have the dtype of the tens"),
         (lambda: rg.bernoulli(rg.tensor([2.0])), RuntimeError, "p_in >= 0 && p_in <= 1"),
         (lambda: rg.bernoulli(rg.arange(2)), NotImplementedError, "'Long'"),
         (lambda: rg.poisson(-rg.ones(1)), RuntimeError, "invalid Poisson rate"),

@@ -325,16 +325,17 @@ def eye(n: int, m: int | None = None, *, target: Any) -> Any:
 
 def number(value: Any, function: str, name: str) -> Any:
     """A bound of a range as a Python number; `linspace` and `logspace` may have any tensor."""
-    if isinstance(value, (Tensor, np.generic)):
-        if value.ndim != 0:
-            raise RuntimeError(
-                f"{function} only supports 0-dimensional start and end tensors, but got {name} "
-                f"with {value.ndim} dimension(s)."
-            )
-        value = value.item() if "space" in function else number_in(value, function, name)
+    spaced = "space" in function
+    if spaced and isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"{function} only supports 0-dimensional start and end tensors, but got {name} "
+            f"with {value.ndim} dimension(s)."
+        )
+    if isinstance(value, (Tensor, np.generic)) and not value.ndim:
+        value = value.item() if spaced else number_in(value, function, name)
     if not isinstance(value, NUMBERS):
         raise wrong_type(function, name, "Number", value)
-    if isinstance(value, complex) and "space" not in function:
+    if isinstance(value, complex) and not spaced:
         if value.imag:
             raise RuntimeError(dtypes.OVERFLOW.format(dtype="double", value=value))
         return value.real

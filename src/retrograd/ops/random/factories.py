@@ -367,6 +367,11 @@ def normal(
         target = target_of(dtype, out, dtypes.default_numpy(), "normal")
         shape = shape_of(size, "normal")
     else:
+        if dtype is not None:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: the numbers have the dtype "
+                "of the tensors. Convert these: mean.to(dtype)"
+            )
         target = parameters[0]._array.dtype
         shapes = [t._array.shape for t in parameters]
         check_broadcast(shapes[0], shapes[-1], "normal")
