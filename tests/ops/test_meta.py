@@ -352,3 +352,65 @@ def test_values_written_through_a_mask_have_a_gradient_of_their_shape():
     y[y[:, 0] > 0] = values
     y.sum().backward()
     assert values.grad.shape == (2, 4)
+
+
+# -- gradients, and what is made of other tensors ------------------------------------------------
+
+
+class OnAnotherDevice(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return rg.ones(2) if g.is_meta else shape(2)
+
+
+def test_a_gradient_is_on_the_device_of_its_tensor():
+    for x, other in ((rg.ones(2), shape(2)), (shape(2), rg.ones(2))):
+        x.requires_grad_()
+        for ask in (
+            lambda x=x, g=other: (x * 2).backward(g),
+            lambda x=x, g=other: rg.autograd.grad(x * 2, x, g, create_graph=True),
+            lambda x=x: OnAnotherDevice.apply(x).backward(rg.ones_like(x)),
+        ):
+            with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - expected devi"):
+                ask()
+        hooked = x * 2
+        hooked.register_hook(lambda g, other=other: other)
+        loss = hooked.sum()
+        with pytest.raises(RuntimeError, match="has changed the type of value"):
+            loss.backward()
+        assert x.grad is None
+    x = shape(2, requires_grad=True)
+    x.sum().backward(rg.tensor(1.0))
+    assert x.grad.is_meta
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        rg.ones(2, requires_grad=True).sum().backward(shape(()))
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+def test_a_tensor_to_another_is_on_its_device():
+    x, other = rg.ones(2), shape(3, dtype=rg.float64)
+    for made in (x.to(other), x.type_as(other), other.new_tensor(x.double())):
+        assert (made.is_meta, made.dtype, made.shape) == (True, rg.float64, (2,))
+    assert x.to("cpu", None) is x
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+def test_nothing_is_made_on_the_cpu_of_what_has_no_data():
+    x, cpu = shape(2), rg.ones(1)
+    for made in (
+        lambda: rg.tensor(x, device="cpu"),
+        lambda: rg.as_tensor(x, device="cpu"),
+        lambda: rg.asarray(x, device="cpu"),
+        lambda: cpu.new_tensor(x),
+        lambda: x.to(cpu),
+        lambda: x.type_as(cpu),
+    ):
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+            made()
+    for target, source in ((cpu, x), (x, cpu)):
+        with pytest.raises(RuntimeError, match="Attempted to set the storage of a tensor on dev"):
+            target.set_(source)

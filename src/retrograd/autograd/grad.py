@@ -25,7 +25,16 @@ from ..engine.tensor import (
 )
 from ..engine.transforms.batch import BatchLevel, batched, split
 from ..errors import SecondBackwardError, UnbatchableError
-from ..kernels.allocation import copied, full, has_class, has_memory, is_batched, is_numpy, zeros
+from ..kernels.allocation import (
+    copied,
+    full,
+    has_class,
+    has_memory,
+    has_values,
+    is_batched,
+    is_numpy,
+    zeros,
+)
 from ..kernels.memory import overlaps, root
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
@@ -489,6 +498,12 @@ def fitted(g: Tensor, t: Tensor, index: int) -> Tensor:
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
             f"output[{index}] has a shape of {t.shape}. Give one of that shape, as "
             "ones_like(output)"
+        )
+    if has_values(g._array) is not has_values(t._array):
+        if not t._array.ndim:  # a number goes to any device
+            return fitted(g.to(t.device), t, index)
+        raise RuntimeError(
+            f"invalid gradient at index {index} - expected device {t.device} but got {g.device}"
         )
     if (g._array.dtype.kind == "c") != (t._array.dtype.kind == "c"):
         raise RuntimeError(

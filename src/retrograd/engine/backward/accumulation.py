@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.allocation import copied, has_memory
+from ...kernels.allocation import copied, has_memory, has_values
 from ...kernels.memory import overlaps
 from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
@@ -37,6 +37,10 @@ LEAF_CHANGED = (
     "by an assignment to .data, or in place under no_grad(). Change it before the forward pass, "
     "and set x.grad = None where its shape changes"
 )
+OTHER_DEVICE = (
+    "Function AccumulateGrad was given an invalid gradient at index 0 - expected device {} but got "
+    "{}. A backward of your own gives gradients on the device of the inputs"
+)
 INTERIOR = (
     "leaf variable has been moved into the graph interior: {} wrote it in place, with a history, "
     "after requires_grad was turned off, so it has no .grad for what was computed before. Write to "
@@ -53,6 +57,8 @@ def fit_leaf(leaf: Tensor, g: Any, dtype: Any) -> Any:
     cannot be added to.
     """
     found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
+    if has_values(found) is not has_values(leaf._array):
+        raise RuntimeError(OTHER_DEVICE.format(leaf.device, tensor_of(found).device))
     for each in (leaf, before):
         if each is not None and found.shape != each._array.shape:
             raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
@@ -222,7 +228,8 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     if not is_current(node, leaf):
         check_interior(leaf)
         return
-    if g.shape != leaf._array.shape or g.dtype is not node.dtype:
+    like = leaf._array
+    if g.shape != like.shape or g.dtype is not node.dtype or g.__class__ is not like.__class__:
         g = fit_leaf(leaf, g, node.dtype)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`

@@ -223,8 +223,11 @@ def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
         raise TypeError(
             f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
         )
-    if (result.dtype, result.layout) != (grad.dtype, grad.layout):
-        places = [".sparse" * (t.layout.name != "strided") for t in (grad, result)]
+    if (result.dtype, result.layout, result.device) != (grad.dtype, grad.layout, grad.device):
+        places = [
+            ".meta" if t.is_meta else ".sparse" * (t.layout.name != "strided")
+            for t in (grad, result)
+        ]
         was, got = map(dtypes.type_name, (grad.dtype, result.dtype), places)
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {was} got {got})")
     if result._array.shape != grad._array.shape:

@@ -98,6 +98,7 @@ def tensor(
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(f"{version.called}.tensor"), stacklevel=2)
         device = data.device if device is None else device
+        data = data.to(device)
     if device is None:
         return finish(copy_of(data, target), requires_grad)
     with where_of(device):
@@ -421,7 +422,7 @@ def asarray(
         return made.requires_grad_(requires_grad) if requires_grad else made
     if copy is False and target is not None and target != obj._array.dtype:
         raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
-    made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
+    made = obj.to(device, obj.dtype if dtype is None else dtype, copy=bool(copy))
     if requires_grad is False and made.requires_grad:
         return made.detach()
     return made.requires_grad_(requires_grad) if requires_grad else made

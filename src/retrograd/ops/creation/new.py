@@ -93,7 +93,9 @@ def _new_tensor(
     target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format("tensor.new_tensor"), UserWarning, stacklevel=2)
-    with where_of(self.device if device is None else device):
+    device = self.device if device is None else device
+    data = data.to(device) if isinstance(data, Tensor) else data
+    with where_of(device):
         return as_wide(finish(copy_of(data, target), requires_grad), self)
 
 

@@ -477,6 +477,11 @@ def set_(
         raise RuntimeError(
             f"Could not set tensor of type {given.dtype} to a tensor of type {self.dtype}"
         )
+    if has_values(given._array) is not has_values(self._array):
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
+            f'different device "{given.device}". This is no longer allowed; the devices must match.'
+        )
     node = new_node(SET, (node_of(self), node_of(given))) if tracked else None
     sever(self, given._array)
     self._array, self._room = given._array, room_of(given)

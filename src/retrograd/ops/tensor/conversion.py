@@ -65,13 +65,13 @@ def to(
     if tensor is not None:
         args = (tensor, *args)
     for place, value in enumerate(args):
+        if value is None:
+            continue
         if isinstance(value, Tensor) and place == 0:
-            dtype = value.dtype
+            device, dtype = value.device, value.dtype
         elif isinstance(value, bool) and place:
             flags.append(value)
-        elif (
-            value is None or isinstance(value, (str, Device)) or (type(value) is int and not place)
-        ):
+        elif isinstance(value, (str, Device)) or (type(value) is int and not place):
             device = value
         elif isinstance(value, (dtypes.dtype, type)) and place < 2:
             dtype = value
@@ -98,8 +98,8 @@ def to(
 
 @public(methods="type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with the dtype of `other`."""
-    return convert(self, other.dtype.numpy)
+    """The tensor with the dtype, and on the device, of `other`."""
+    return to(self, other)
 
 
 def _type(
