@@ -42,7 +42,8 @@ __all__ = [
     "state", "transforming",
 ]  # fmt: skip
 
-DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
+# `State.kind`: in a batched call BATCHED is added to one of the first two.
+DEFAULT, UNRECORDED, BATCHED, OTHER = 0, 1, 2, 4
 
 special: int = 0
 # Not empty once any thread entered inference mode: if it is, no tensor is one. C holds the list.
@@ -72,7 +73,8 @@ class State(threading.local):
     says whether arguments may take calls over, and `function_modes` are the modes that do
     (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
-    whether that is only that nothing is recorded.
+    whether that is only that nothing is recorded, or that a call is batched, of which ops know by
+    their arguments.
     """
 
     grad: bool = True
@@ -144,7 +146,6 @@ DEVIATING = (
     "anomaly",
     "watchers",
     "levels",
-    "batches",
     "tapes",
     "dispatchers",
     "absorb",
@@ -165,8 +166,9 @@ def change(**fields: Any) -> dict[str, Any]:
         own.update(fields)
         records = own["grad"] and not (own["inference"] or own["below"])
         own["records"], other = records, any(_deviating(own))
-        own["kind"] = OTHER if other else DEFAULT if records else UNRECORDED
-        own["deviates"] = deviates = other or not records
+        batched = BATCHED if own["batches"] else 0
+        own["kind"] = OTHER if other else batched + (DEFAULT if records else UNRECORDED)
+        own["deviates"] = deviates = other or not records or batched > 0
         if deviates is not own["member"].counted:
             own["member"].count(deviates)
     except BaseException:
@@ -190,7 +192,7 @@ def set_grad(on: bool) -> bool:
     before: bool = own.get("grad", True)
     if before is on:
         return before
-    if own.get("kind", OTHER) == OTHER or own["below"]:
+    if own.get("kind", OTHER) > UNRECORDED or own["below"]:
         change(grad=on)
         return before
     try:

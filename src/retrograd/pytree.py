@@ -42,7 +42,7 @@ def is_container(tree: Any) -> bool:
 
 def is_leaf(tree: Any) -> bool:
     """Whether `tree` is no container."""
-    return not is_container(tree)
+    return not isinstance(tree, CONTAINERS) and type(tree) not in REGISTERED
 
 
 def parts_of(tree: Any) -> Any:

@@ -373,3 +373,31 @@ def test_the_memory_of_a_caller_is_not_written_inside_of_batched_tangents():
 
     with pytest.raises(RuntimeError, match="inplace arithmetic"):
         vmap(f)(ROWS, ROWS.clone())
+
+
+def test_what_no_example_changes_is_computed_viewed_and_written_as_outside():
+    x, rows = rg.arange(6.0).view(2, 3), rg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+    def scaled(row):
+        doubled = x * 2
+        turned = doubled.t()
+        doubled.add_(1)
+        with rg.no_grad():
+            turned[:2, :2].mul_(2)
+        assert turned._version == doubled._version == 2
+        return row.sum() * doubled
+
+    expected = rg.tensor([[2.0, 6.0, 5.0], [14.0, 18.0, 11.0]])
+    assert vmap(scaled)(rows).tolist() == [(6 * expected).tolist(), (15 * expected).tolist()]
+
+
+@pytest.mark.parametrize("mode", [rg.enable_grad, rg.no_grad])
+def test_what_no_example_changes_is_recorded_in_a_batch_as_outside(mode):
+    w, rows = rg.ones(2, 3, requires_grad=True), rg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    with mode():
+        found = vmap(lambda row: (w * 2).square().mv(row))(rows)
+    assert found.tolist() == [[24.0, 24.0], [60.0, 60.0]]
+    assert found.requires_grad == (mode is rg.enable_grad)
+    if found.requires_grad:
+        found.sum().backward()
+        assert w.grad.tolist() == [[40.0, 56.0, 72.0]] * 2

@@ -239,7 +239,7 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         long long kind = current_modes();
         if (kind != OTHER) {
             Call call = {self, args, NULL, kwnames, (int)count, false};
-            PyObject *result = call_plain(&call, kind == DEFAULT);
+            PyObject *result = call_plain(&call, kind % BATCHED == DEFAULT);
             if (result != NULL || call.ran) {
                 return result;
             }

@@ -2,8 +2,8 @@
 
    NOTE [Native]
    1. Nothing here is new. A `Caller` wraps the caller that Python built for an op, runs the
-      commonest case (plain tensors of one dtype, default modes), and hands every other one to it,
-      errors included.
+      commonest case (plain tensors of one dtype, default modes, also within a batched call), and
+      hands every other one to it, errors included.
    2. `start`, `advance` and `add_to_leaf` are those of the backward pass once more. They work on the
       same dictionaries and lists, so a pass goes from C to Python and back at any node. `setup`
       gives the method that stands for `Cell.bump`.
@@ -168,7 +168,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&NEVER, "NEVER"},         {&DTYPES, "DTYPES"},   {&NOBODY, "NOBODY"},
         {&COTANGENT, "COTANGENT"}, {&FIRST, "FIRST"},     {&VARIADIC, "VARIADIC"},
         {&CALLED, "CALLED"},       {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"},
-        {&OTHER, "OTHER"},
+        {&BATCHED, "BATCHED"},     {&OTHER, "OTHER"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(common); i++) {
         PyObject *given = PyDict_GetItemString(constants, common[i].name);

@@ -28,7 +28,7 @@ enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be ke
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table,
     *Dtype; /* NULL until then */
 static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, NOBODY, COTANGENT, FIRST,
-    DEFAULT, UNRECORDED, OTHER;
+    DEFAULT, UNRECORDED, BATCHED, OTHER;
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *sum_apart, *about_to_write,
     *numbers, *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind,
     *new_in_python, *one, *calm, *noted, *finish, *inference_seen, *stale_view, *ops, *overlaps,
@@ -146,7 +146,7 @@ tick(void)
     return number;
 }
 
-/* Whether the calling thread is in the default modes, in no_grad alone, or in another mode. */
+/* The kind of mode of the calling thread: `State.kind` in `modes.py`. */
 static long long
 current_modes(void)
 {
@@ -155,7 +155,7 @@ current_modes(void)
     }
     PyObject *found = PyObject_GetAttr(state, text_kind);
     long long kind;
-    bool known = is_integer(found, &kind) && (kind == DEFAULT || kind == UNRECORDED);
+    bool known = is_integer(found, &kind) && kind < OTHER;
     Py_XDECREF(found);
     PyErr_Clear();
     return known ? kind : OTHER;

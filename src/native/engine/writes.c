@@ -223,7 +223,7 @@ static PyObject *
 stored(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (Tensor == NULL || count != 3 || PyList_GET_SIZE(inference_seen) > 0 ||
-        current_modes() == OTHER || !fits_into(args[0], args[2])) {
+        current_modes() > UNRECORDED || !fits_into(args[0], args[2])) {
         return in_python(stored_in_python, args, count, NULL);
     }
     PyObject *target = args[0], *record, *base;
@@ -455,7 +455,7 @@ read_write(PyObject *target, PyObject *rest, PyObject *options, bool *tracked)
 {
     long long kind = current_modes(); /* which may run code, in a thread's first write */
     PyArrayObject *array = own_array(target);
-    if (array == NULL || kind == OTHER || PyList_GET_SIZE(inference_seen) > 0 ||
+    if (array == NULL || kind > UNRECORDED || PyList_GET_SIZE(inference_seen) > 0 ||
         !PyArray_ISCARRAY(array) || !PyTuple_Check(rest) || !PyDict_Check(options) ||
         PyTuple_GET_SIZE(rest) >= MOST_WRITTEN) {
         return false;

@@ -312,7 +312,7 @@ def may_record(state: Any) -> bool:
     """Whether a call may be recorded: no other mode, and no profiler."""
     return (
         NATIVE
-        and state.kind != modes.OTHER
+        and state.kind <= modes.UNRECORDED
         and state.before_write is None
         and not state.function_modes
         and not state.nested

@@ -70,8 +70,8 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        dims = dims_of(in_dims, args, func)
         leaves = pytree.flatten(args, is_leaf)
+        dims = dims_of(in_dims, args, leaves, func)
         size = size_of(leaves, dims)
         examples = [
             leaf if dim is None else in_front(leaf, dim)
@@ -127,8 +127,8 @@ def check_out_dims(out_dims: Any, func: Any) -> None:
         )
 
 
-def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
-    """The batch dimension of each leaf of the arguments."""
+def dims_of(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Any) -> list[int | None]:
+    """The batch dimension of each of the `leaves` of the arguments."""
     name = name_of(func)
     start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -136,7 +136,7 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
             f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
             f"structure of inputs, got: {type(in_dims)}."
         )
-    if not pytree.flatten(args):
+    if not leaves:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
                          "or you are trying to vmap over a function with no inputs. The latter is "
                          "unsupported.")  # fmt: skip
@@ -147,7 +147,6 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
             f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "
             f"has one entry for each of {len(args)} arguments, or is a single number."
         ) from None
-    leaves = pytree.flatten(args, is_leaf)
     return [_dim_of(leaf, dim, start) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
