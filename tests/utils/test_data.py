@@ -16,6 +16,7 @@ from retrograd.utils.data import (
     Dataset,
     IterableDataset,
     RandomSampler,
+    SequentialSampler,
     StackDataset,
     Subset,
     SubsetRandomSampler,
@@ -180,6 +181,12 @@ def test_data_sets_are_stacked_by_position_or_by_name():
 def test_a_loader_warns_of_more_workers_than_can_run():
     with pytest.warns(UserWarning, match="This DataLoader will create 4000 worker processes in"):
         DataLoader(pairs(), num_workers=4000)
+
+
+def test_a_loader_of_given_batches_has_a_sampler_of_all_indices():
+    loader = DataLoader(pairs(), batch_sampler=[[0, 1], [2]])
+    assert type(loader.sampler) is SequentialSampler
+    assert (len(loader), loader.batch_size, loader.drop_last) == (2, None, False)
 
 
 def test_options_that_exclude_each_other_raise():

@@ -246,7 +246,7 @@ class DataLoader(Samples["T_co", "B_co"]):
                         f"got {name}={value}"
                     )
             sampler = _InfiniteConstantSampler()
-        elif sampler is None and batch_sampler is None:
+        elif sampler is None:
             sampler = (
                 RandomSampler(dataset, generator=generator)
                 if shuffle
