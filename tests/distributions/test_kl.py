@@ -131,3 +131,34 @@ def test_what_cannot_be_compared_raises(pair, error, text):
 def test_only_classes_can_be_registered():
     with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass but got"):
         D.register_kl(D.Normal, 3)
+
+
+@pytest.mark.parametrize(
+    "batches", [((), ()), ((), (3,)), ((3,), ()), ((2, 1), (3,)), ((3,), (2, 3))]
+)
+def test_multivariate_normals_of_any_batches_are_compared_pair_by_pair(batches):
+    loc, factor = rg.tensor([1.0, -2.0]), rg.tensor([[1.5], [0.5]])
+    diagonal = rg.tensor([0.5, 2.0])
+    low = D.LowRankMultivariateNormal(loc, factor, diagonal)
+    full = D.MultivariateNormal(-loc, rg.tensor([[2.0, 0.3], [0.3, 1.0]]))
+    scales = rg.linspace(1.0, 2.0, 3)
+    for p, q in ((low, full), (full, low), (full, full), (low, low)):
+        one = D.kl_divergence(p, q)
+        many = D.kl_divergence(*[d.expand(b) for d, b in zip((p, q), batches, strict=True)])
+        shape = rg.broadcast_shapes(*batches)
+        assert many.shape == shape
+        assert many.flatten().tolist() == pytest.approx(
+            [one.item()] * shape.numel(), rel=1e-5, abs=1e-6
+        )
+    wide = D.MultivariateNormal(rg.zeros(2), scales[:, None, None] * rg.eye(2))
+    found = D.kl_divergence(D.MultivariateNormal(rg.zeros(2), rg.eye(2)), wide)
+    assert found.tolist() == pytest.approx((scales.log() + 1 / scales - 1).tolist(), abs=1e-6)
+
+
+def test_what_an_expanded_low_rank_normal_derives_is_expanded():
+    one = D.LowRankMultivariateNormal(rg.zeros(3), rg.ones(3, 1), rg.ones(3))
+    many = one.expand((4,))
+    for name in ("variance", "covariance_matrix", "scale_tril", "precision_matrix"):
+        found = getattr(many, name)
+        assert found.stride()[0] == 0
+        assert found[1].flatten().tolist() == pytest.approx(getattr(one, name).flatten().tolist())

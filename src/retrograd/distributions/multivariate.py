@@ -51,8 +51,14 @@ def squares_of_solution(factor: Tensor, x: Tensor) -> Tensor:
     first, beside = tuple(range(samples)), tuple(range(-1 - samples, -1))
     rows = x.movedim(first, beside)
     solved = linalg.solve_triangular(factor, rows.flatten(-1 - samples), upper=False)
-    total = (solved * solved).reshape(rows.shape).sum((-2 - samples, -1))
+    apart = (*solved.shape[:-1], *rows.shape[-1 - samples :])
+    total = (solved * solved).reshape(apart).sum((-2 - samples, -1))
     return total.movedim(tuple(range(-samples, 0)), first)
+
+
+def for_batch(own: Distribution, matrix: Tensor) -> Tensor:
+    """A matrix of the parameters of a distribution, for each of its batch."""
+    return matrix.expand((*own.batch_shape, -1, -1))
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
@@ -126,22 +132,19 @@ class ByScale(Distribution):
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance matrix."""
-        return self._for_batch(self._factor)
+        return for_batch(self, self._factor)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariance matrix."""
-        return self._for_batch(self._factor @ self._factor.mT)
+        return for_batch(self, self._factor @ self._factor.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance matrix."""
-        return self._for_batch(ops.cholesky_inverse(self._factor))
+        return for_batch(self, ops.cholesky_inverse(self._factor))
 
     _factor = property(lambda self: self._unbroadcasted_scale_tril)
-
-    def _for_batch(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self.batch_shape, -1, -1))
 
 
 class MultivariateNormal(ByScale, _Normal):
@@ -245,47 +248,56 @@ class LowRankMultivariateNormal(_Normal):
         self.loc = loc.expand((*batch, *event))
         self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
         self.cov_diag = cov_diag.expand((*batch, *event))
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         super().__init__(batch, event, validate_args=validate_args)
+
+    _low = property(lambda self: self._unbroadcasted_cov_factor, doc="W as it was given.")
+    _diag = property(lambda self: self._unbroadcasted_cov_diag, doc="D as it was given.")
 
     @lazy_property
     def variance(self) -> Tensor:
         """The diagonal of the covariance matrix."""
-        return (self.cov_factor**2).sum(-1) + self.cov_diag
+        found = (self._low**2).sum(-1) + self._diag
+        return found.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """W W^T + D."""
-        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+        return for_batch(self, self._covariance)
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance matrix."""
-        return linalg.cholesky(self.covariance_matrix)
+        return for_batch(self, linalg.cholesky(self._covariance))
+
+    @property
+    def _covariance(self) -> Tensor:
+        return self._low @ self._low.mT + self._diag.diag_embed()
 
     @lazy_property
     def _whitened(self) -> Tensor:
         """D^(-1/2) W."""
-        return self.cov_factor / self.cov_diag.sqrt().unsqueeze(-1)
+        return self._low / self._diag.sqrt().unsqueeze(-1)
 
     @lazy_property
     def _capacitance_tril(self) -> Tensor:
         """The Cholesky factor of I + W^T D^-1 W, of the size of the rank."""
-        eye = ops.eye(self.cov_factor.shape[-1], dtype=self.loc.dtype)
+        eye = ops.eye(self._low.shape[-1], dtype=self.loc.dtype)
         return linalg.cholesky(eye + self._whitened.mT @ self._whitened)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """D^-1 - D^-1 W (I + W^T D^-1 W)^-1 W^T D^-1."""
-        scaled = (self.cov_factor / self.cov_diag.unsqueeze(-1)).mT
+        scaled = (self._low / self._diag.unsqueeze(-1)).mT
         inner = linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
-        return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
+        return for_batch(self, self._diag.reciprocal().diag_embed() - inner.mT @ inner)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """loc + W z + D^(1/2) z'."""
         shape, dtype = self._extended_shape(sample_shape), self.loc.dtype
-        low = _standard_normal((*shape[:-1], self.cov_factor.shape[-1], 1), dtype)
-        own = self.cov_diag.sqrt() * _standard_normal(shape, dtype)
-        return self.loc + (self.cov_factor @ low).squeeze(-1) + own
+        low = _standard_normal((*shape[:-1], self._low.shape[-1], 1), dtype)
+        own = self._diag.sqrt() * _standard_normal(shape, dtype)
+        return self.loc + (self._low @ low).squeeze(-1) + own
 
     @property
     def _factor(self) -> Tensor:
