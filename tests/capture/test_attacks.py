@@ -1788,3 +1788,95 @@ def test_modules_that_functions_of_this_package_call():
         np.testing.assert_allclose(seen[-2], seen[-3], rtol=1e-5)
     assert all(not rg.equal(a, b) for a, b in itertools.pairwise(seen[::3]))
     assert len(compiled.compiled.variants) == 5
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: rg.zeros(2, 3).copy_(x).t_(),
+    lambda x: rg.ones(2, 3).add_(x).transpose_(0, 1).mul_(2),
+    lambda x: rg.empty(2, 3).copy_(x).unsqueeze_(0).swapaxes_(1, 2),
+    lambda x: rg.zeros(2, 1, 3).add_(x[:, None]).squeeze_(1),
+    lambda x: rg.randn(2, 3).t_().add_(x.t()),
+])  # fmt: skip
+def test_a_tensor_that_a_call_makes_is_turned_in_place(made):
+    calls = [(rg.randn(2, 3),) for _ in range(3)]
+    assert both(lambda x: made(x), *calls).variants
+
+
+def test_a_tensor_that_is_turned_in_place_shares_memory_with_its_view():
+    def step(x):
+        made = rg.zeros(2, 3).copy_(x)
+        row = made[0]
+        return made.t_(), row
+
+    compiled = rg.compile(step)
+    for _ in range(3):
+        turned, row = compiled(rg.arange(6.0).reshape(2, 3))
+        row.add_(10)
+        assert turned.tolist() == [[10, 3], [11, 4], [12, 5]]
+
+
+def test_texts_of_several_lines_have_the_spaces_of_the_program():
+    def step(x):
+        text = """a
+          b
+
+        c"""
+        return x * 2, text
+
+    compiled = rg.compile(step)
+    for _ in range(2):
+        assert compiled(rg.ones(1))[1] == "a\n          b\n\n        c"
+    assert compiled.compiled.variants
+
+
+SOURCE = """
+import retrograd as rg
+k = 2.0
+
+def scaled(x):
+    return rg.relu(x * k) + 1
+
+def step(x, n=3):
+    if n and x.shape[0] in {2, "b", 1}:
+        return scaled(step(x, n - 1)) * -0.0 + sum(x * a for a in (1, 2))
+    return (lambda y: y + 1)(x)
+"""
+
+
+@pytest.mark.parametrize("edit", [("+ 1", "- 1"), ("-0.0", "0.0"), ("(1, 2)", "(1, 3)"), ("", "")])
+def test_a_function_whose_source_has_changed_since_runs_as_it_is(tmp_path, monkeypatch, edit):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / f"edited_{abs(hash(edit))}.py"
+    file.write_text(SOURCE)
+    module = importlib.import_module(file.stem)
+    if edit[0]:
+        file.write_text(SOURCE.replace(*edit) + "# and this is longer\n")
+    compiled, x = rg.compile(module.step), rg.tensor([1.0, -2.0])
+    for _ in range(2):
+        assert str(compiled(x)) == str(module.step(x))
+    changed = [r for r in compiled.compiled.reasons if "whose source has changed" in r]
+    assert bool(changed) == bool(edit[0]) != bool(compiled.compiled.variants)
+
+
+def test_a_tensor_from_outside_gets_another_class():
+    class Doubled(rg.Tensor):
+        def __mul__(self, other):
+            return rg.full((2,), 2.0)
+
+    weight = rg.ones(2)
+    step = rg.compile(lambda x: weight * x)
+    assert [step(rg.ones(2)).tolist() for _ in range(2)] == [[1, 1]] * 2
+    weight.__class__ = Doubled
+    assert step(rg.ones(2)).tolist() == [2, 2]
+
+
+def test_what_a_tensor_has_of_its_class_or_memory_is_that_of_each_call(monkeypatch):
+    monkeypatch.setattr(rg.Tensor, "gain", 2.0, raising=False)
+    step = rg.compile(lambda x: x * x.gain)
+    assert [step(rg.ones(1)).item() for _ in range(2)] == [2, 2]
+    monkeypatch.setattr(rg.Tensor, "gain", 5.0)
+    assert step(rg.ones(1)).item() == 5
+    assert step.compiled.reasons == []
+    shared = rg.compile(lambda x: x * 2 if x.is_shared() else x)
+    assert [shared(rg.ones(1)).item() for _ in range(2)] == [1, 1]
+    assert shared(rg.ones(1).share_memory_()).item() == 2

@@ -180,6 +180,7 @@ class Guards:
         self.add(f"not ({' or '.join(beside)}) or {plain}({read})", about)
         if read.startswith("o"):  # the very tensor
             self.add(f"{read}._node is {self.name(node)}", about)
+            self.add(f"{read}.__class__ is {self.name(type(tensor))}", f"the class of {about}")
             if node is not None:
                 self.add(f"{self.name(node)}.hooks is None", f"hooks of {tensor_name(read)}")
         elif node is None:

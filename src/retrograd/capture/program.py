@@ -666,7 +666,7 @@ class Writer:
                 lines.append(f"v{step.made[0]} = r{root.number}._gradient._array")
             return lines
         recording = self.recording
-        places = [p for k, p in recording.objects.values() if k == number]
+        places = [p for k, p, _ in recording.objects.values() if k == number]
         stepping = self.compiled and getattr(step.function, "__name__", "") == "step"
         lines = [f"t{number} = {self.called(step, stepping=stepping)}"]
         if step.function is turn:
@@ -717,8 +717,9 @@ class Writer:
         if id(value) in recording.numbers:
             return f"r{recording.numbers[id(value)]}"
         if id(value) in recording.objects and value._node is None:
-            step, place = recording.objects[id(value)]
-            return f"versioned(t{step}_{place}, {value._version})"
+            step, place, made = recording.objects[id(value)]
+            if value._array is recording.arrays[made]:  # `t_` and the like give it another one
+                return f"versioned(t{step}_{place}, {value._version})"
         if any(value is gradient for gradient in recording.gradients.values()):
             raise Unclear("a gradient is returned")
         if not self.is_there(value) and is_shown_by(value, self.is_there):

@@ -133,7 +133,8 @@ class Recording(Watcher):
         self.nodes: list[weakref.ref[Any]] = []
         self.tensors: list[weakref.ref[Tensor]] = []
         self.gradients: dict[int, Any] = {}  # by the id of a leaf: its gradient, noted
-        self.objects: dict[int, tuple[int, int]] = {}  # results of effects: which step, which place
+        # Results of effects: which step, which place, and the slot of the array that it gave them.
+        self.objects: dict[int, tuple[int, int, int]] = {}
         self.results: dict[int, Any] = {}  # of effects, by their place among the steps
         self.spent: dict[Step, int] = {}  # nanoseconds of what is not done twice
         self.scalars: set[int] = set()  # slots of what NumPy gave as a scalar
@@ -631,7 +632,7 @@ class Recording(Watcher):
                 self.stop("a call gives a tensor that is more than plain data")
                 return found
             value._array = self.slot(value._array)
-            self.objects[id(value)] = len(self.steps), place
+            self.objects[id(value)] = len(self.steps), place, value._array.slot
             slots.append(value._array.slot)
         self.results[len(self.steps)] = found
         self.steps.append(Effect(function, kept, named, tuple(slots)))

@@ -9,12 +9,13 @@ follow, runs as it is, and ends the recording.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import dis
 import functools
 import inspect
 import linecache
-import textwrap
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ WATCH = "__watch__"  # the variable that holds the watch in what is rewritten
 
 FRAMES = {"dir", "eval", "exec", "globals", "locals", "vars"}  # which ask for the frame
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+JUMPS = {*dis.hasjabs, *dis.hasjrel}
+CALLING = {"EXTENDED_ARG", "PRECALL", "PUSH_NULL"}
 UNCLEAR = {
     ast.AsyncFunctionDef: "an async function", ast.Await: "await", ast.AsyncFor: "async for",
     ast.AsyncWith: "async with", ast.ClassDef: "a class in a function",
@@ -81,18 +84,50 @@ def _compiled(code: CodeType, ours: bool) -> tuple[CodeType, tuple[str, ...]]:
     Globals of `ours` are not told.
     """
     definition = _definition(code)
+    definition.name = "_rewritten_"  # its own name may be one that it reads
+    plain = _code(definition, code, code.co_freevars)
     tree = Rewriter(definition, code, ours).rewritten()
-    tree.name = "_rewritten_"  # its own name may be one that it reads
-    outer = ast.FunctionDef(
-        "factory", _arguments([WATCH, *code.co_freevars]), [tree], [], lineno=1, col_offset=0
+    if not is_same(plain, code):
+        raise Unclear("a function whose source has changed")
+    made = _code(tree, code, (WATCH, *code.co_freevars))
+    return made.replace(co_name=code.co_name), made.co_freevars
+
+
+def _code(tree: Any, code: CodeType, outer: tuple[str, ...]) -> CodeType:
+    """The code of a definition with variables of an `outer` function, in place of a `code`."""
+    factory: Any = ast.FunctionDef(
+        "factory", _arguments([*outer]), [tree], [], lineno=1, col_offset=0
     )
     if "type_params" in ast.FunctionDef._fields:
-        outer.type_params = []  # type: ignore[attr-defined]
-    module = ast.fix_missing_locations(ast.Module([outer], []))
-    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
-    factory = next(c for c in compiled.co_consts if isinstance(c, CodeType))
-    made = next(c for c in factory.co_consts if isinstance(c, CodeType))
-    return made.replace(co_name=code.co_name), made.co_freevars
+        factory.type_params = []
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    future = code.co_flags & __future__.annotations.compiler_flag
+    compiled = compile(module, code.co_filename, "exec", flags=future, dont_inherit=True)
+    made = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    return next(c for c in made.co_consts if isinstance(c, CodeType))
+
+
+def is_same(made: CodeType, code: CodeType) -> bool:
+    """Whether code that was `made` of a source does what a function does.
+
+    Nobody can say it where a tool such as pytest has put in names that no source has, with an @.
+    """
+    by_tools = any(name.startswith("@") for name in (*code.co_names, *code.co_varnames))
+    return by_tools or _instructions(made) == _instructions(code)
+
+
+def _instructions(code: CodeType) -> list[Any]:
+    """What code does, but for its ways of calling: they depend on what its module imports."""
+    found: list[Any] = []
+    for each in dis.get_instructions(code):
+        value = None if each.opcode in JUMPS else each.argval
+        if isinstance(value, CodeType):
+            value = _instructions(value)
+        elif isinstance(value, frozenset):  # whose order may be another one
+            value = sorted(map(repr, value))
+        if each.opname not in CALLING:
+            found.append((each.opname.replace("METHOD", "ATTR"), repr(value)))
+    return found
 
 
 def _arguments(names: list[str]) -> ast.arguments:
@@ -106,7 +141,9 @@ def _definition(code: CodeType) -> Any:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
-        tree = ast.parse(textwrap.dedent("".join(inspect.getblock(lines))))
+        block = inspect.getblock(lines)
+        inner = bool(block) and block[0][:1].isspace()  # texts keep their lines as they are
+        tree = ast.parse("".join(["if 1:\n" * inner, *block]))
     except SyntaxError:
         raise Unclear("a function without source") from None
     kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
@@ -127,7 +164,7 @@ def _definition(code: CodeType) -> Any:
     definition.decorator_list, definition.returns = [], None
     if "type_params" in ast.FunctionDef._fields:
         definition.type_params = []
-    ast.increment_lineno(definition, code.co_firstlineno - 1)
+    ast.increment_lineno(definition, code.co_firstlineno - 1 - inner)
     return definition
 
 

@@ -83,7 +83,7 @@ ITERABLE: Any = (
 )
 CONSTANT = (type, enum.Enum, numbers.Number)  # what operators read of them stays
 WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
-OF_MEMORY = {"data_ptr", "storage", "untyped_storage", "storage_offset"}
+OF_MEMORY = {"data_ptr", "is_shared", "storage", "untyped_storage", "storage_offset"}
 OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
 CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled,
             contextlib.nullcontext)  # fmt: skip
@@ -296,6 +296,11 @@ class Watch:
                 self.stop("a gradient from before the call is read")
         elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
+        kind = type(owner)
+        plain = inspect.getattr_static(kind, name, MISSING)
+        if plain is not MISSING and not hasattr(type(plain), "__get__"):  # a constant of the user's
+            read = f"getattr({self.guards.name(kind)}, {name!r}, MISSING)"
+            return self.seen(read, getattr(owner, name), f"{kind.__name__}.{name}")
         return self.run(self.placed(getattr, 1), owner, name)
 
     def of_super(self, owner: Any, name: str) -> Any:
