@@ -150,3 +150,19 @@ def test_assignments_are_noticed():
         b.copy_(rg.ones(2))
         o.backward()
         assert a.grad.tolist() == [2, 4]
+
+
+def test_a_batch_that_runs_singly_may_change_what_it_saved():
+    weight = rg.tensor([1.0, 2.0], requires_grad=True)
+
+    def square(x):
+        with graph.allow_mutation_on_saved_tensors():
+            made = (weight * x).exp()
+            total = (made * 1).sum()
+            made.mul_(x.sum().item())
+            return made.detach() + rg.autograd.grad(total, weight)[0]
+
+    x = rg.tensor([[0.0, 1.0], [1.0, 1.0]])
+    with pytest.warns(UserWarning, match="once per example"):
+        found = rg.func.vmap(square)(x)
+    rg.testing.assert_close(found, rg.stack([square(each) for each in x]))

@@ -1880,3 +1880,61 @@ def test_what_a_tensor_has_of_its_class_or_memory_is_that_of_each_call(monkeypat
     shared = rg.compile(lambda x: x * 2 if x.is_shared() else x)
     assert [shared(rg.ones(1)).item() for _ in range(2)] == [1, 1]
     assert shared(rg.ones(1).share_memory_()).item() == 2
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: (first := rg.zeros(2, 2), first.detach()),
+    lambda x: (second := rg.ones(2, 2), second.t().add_(x))[::-1],
+    lambda x: (third := rg.rand(2, 2), third.t_(), third.detach())[1:],
+])  # fmt: skip
+def test_a_write_to_one_of_two_results_with_one_memory_counts_for_both(made):
+    compiled = rg.compile(lambda x: [made(x), x * 2])
+    for _ in range(3):
+        (one, other), _ = compiled(rg.ones(2, 2))
+        before = one._version, other._version
+        one.add_(1), other.mul_(2)
+        assert (one._version, other._version) == (before[0] + 2, before[1] + 2)
+
+
+def test_a_tensor_that_a_call_makes_is_returned_twice():
+    def step(x):
+        made = rg.rand(2, 2)
+        return [made, made, x * 2, made.clone()]
+
+    compiled = rg.compile(step, fullgraph=True)
+    for _ in range(3):
+        one, same, _, other = compiled(rg.ones(2, 2))
+        assert one is same
+        assert (other == one).all()
+
+
+def test_saved_tensors_may_change_within_a_step():
+    weight = rg.ones(3, requires_grad=True)
+
+    @rg.compile
+    def step(x):
+        with rg.autograd.graph.allow_mutation_on_saved_tensors():
+            made = (weight * x).exp()
+            total = made.sum()
+            made.mul_(2)
+            total.backward()
+        return made
+
+    for i in range(3):
+        weight.grad = None
+        x = rg.tensor([0.0, 1.0, 2.0]) * i
+        rg.testing.assert_close(step(x).detach(), 2 * x.exp())
+        rg.testing.assert_close(weight.grad, x * x.exp())
+
+
+@pytest.mark.parametrize("cast", [
+    lambda z: z.to(rg.float32) * 2,
+    lambda z: z.float().sum(),
+])  # fmt: skip
+def test_a_step_that_discards_imaginary_parts_warns_in_each_call(cast):
+    compiled = rg.compile(lambda z: cast(z))
+    for _ in range(3):
+        with pytest.warns(rg.errors.ComplexWarning) as given:
+            compiled(rg.ones(3, dtype=rg.complex64))
+        assert len(given) == 1
+    assert "a warning is given" in compiled.compiled.reasons[0]

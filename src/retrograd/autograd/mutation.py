@@ -36,6 +36,7 @@ class SavedValues:
     """What the context knows of the values saved within it: `original` and `cloned`, by handle."""
 
     def __init__(self) -> None:
+        self.outer = modes.state.before_write  # of whoever else looks at writes
         self.original: MutableMapping[Handle, Tensor] = WeakKeyDictionary()
         self.cloned: MutableMapping[Handle, Tensor] = WeakKeyDictionary()
         self.tid_to_weakhandle: MutableMapping[Any, Handle] = WeakValueDictionary()
@@ -62,6 +63,8 @@ class SavedValues:
 
     def before_write(self, target: Tensor) -> None:
         """Copy the saved values that lie in the memory of `target`."""
+        if self.outer is not None:
+            self.outer(target)
         key = id(root(target._array))
         for handle in list(self.on_memory.get(key, ())):
             value = self.original.pop(handle, None)
@@ -92,7 +95,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedValues]:
     >>> x.grad
     tensor([2., 4.])
     """
-    if modes.state.before_write is not None:
+    if isinstance(getattr(modes.state.before_write, "__self__", None), SavedValues):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     values = SavedValues()
     hooks = (*modes.state.saved_hooks, (values.pack, values.unpack))

@@ -31,6 +31,7 @@ from .recording import Formulas, Recording, add_gradient, count_write
 from .steps import Call, Effect, Result, Root, Slot, Step, Truth, leaves, places_in
 
 PLACES = (Slot, Root, Result)  # what stands for something else among arguments
+SHARED = "what is returned shares memory with something else"
 LARGE = 1 << 16  # bytes of an array that goes where it was read last
 NATIVE = in_c is not None and door.AVAILABLE
 if NATIVE:
@@ -719,6 +720,9 @@ class Writer:
         if id(value) in recording.objects and value._node is None:
             step, place, made = recording.objects[id(value)]
             if value._array is recording.arrays[made]:  # `t_` and the like give it another one
+                if not any(value is result for result in self.given):
+                    self.check_apart(made, self.returned)
+                    self.given.append(value)
                 return f"versioned(t{step}_{place}, {value._version})"
         if any(value is gradient for gradient in recording.gradients.values()):
             raise Unclear("a gradient is returned")
@@ -733,12 +737,10 @@ class Writer:
             raise Unclear("a constant is returned")
         if any(value is result for result in self.given):
             return f"t_{slot}"
-        others = [recording.arrays[slot] for slot in {*recording.root_slots, *self.returned}]
-        others += [gradient._array for gradient in recording.gradients.values()]
-        if any(np.may_share_memory(array, other) for other in others):
-            raise Unclear("what is returned shares memory with something else")
+        self.check_apart(slot, {*recording.root_slots, *self.returned})
+        if any(np.may_share_memory(array, g._array) for g in recording.gradients.values()):
+            raise Unclear(SHARED)
         self.check_view(value)
-        self.returned.add(slot)
         version = value._version
         if self.is_there(value):
             self.given.append(value)
@@ -750,6 +752,13 @@ class Writer:
         self.check_freed(value._node)
         facts = dict(value._node.__dict__)
         return f"with_history(v{slot}, {self.name(value._node)}, {self.name(facts)}, {version})"
+
+    def check_apart(self, slot: int, others: set[int]) -> None:
+        """Raise Unclear where a result shares memory with others: a write counts for both."""
+        array = self.recording.arrays[slot]
+        if any(np.may_share_memory(array, self.recording.arrays[other]) for other in others):
+            raise Unclear(SHARED)
+        self.returned.add(slot)
 
     def is_there(self, value: Tensor) -> bool:
         """Whether a replay has a tensor before it makes results: as a root, or with a node."""

@@ -134,6 +134,7 @@ class Watch:
         told: Any = {name: partial(in_c.unwatched, getattr(self, name)) for name in methods}
         self.told = types.SimpleNamespace(**told, slice=slice)  # what rewritten code calls
         recording.line = self.line  # type: ignore[method-assign]
+        recording.run = self.run  # type: ignore[method-assign]
         recording.call = partial(in_c.unwatched, recording.call)  # type: ignore[method-assign]
 
     @property
