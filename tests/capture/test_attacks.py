@@ -1938,3 +1938,20 @@ def test_a_step_that_discards_imaginary_parts_warns_in_each_call(cast):
             compiled(rg.ones(3, dtype=rg.complex64))
         assert len(given) == 1
     assert "a warning is given" in compiled.compiled.reasons[0]
+
+
+def test_a_view_that_is_returned_twice_is_one_tensor():
+    weight = rg.ones(2, 2, requires_grad=True)
+
+    def step(x):
+        row, made = weight[0], x * 2
+        return row, [made, row], {"row": row, "column": made[:, 0], "other": weight[0]}
+
+    compiled = rg.compile(step, fullgraph=True)
+    for _ in range(3):
+        row, (made, same), rest = compiled(rg.ones(2, 2, requires_grad=True))
+        assert row is same is rest["row"] is not rest["other"]
+        assert rest["column"]._base is made
+        weight.grad = None
+        (row * rest["other"]).sum().backward()
+        assert weight.grad.tolist() == [[2, 2], [0, 0]]

@@ -143,6 +143,7 @@ class Writer:
         self.returned: set[int] = set()  # slots
         self.bases: list[Tensor] = []  # of views that are returned
         self.given: list[Tensor] = []  # results with a node, so far
+        self.views: list[Tensor] = []  # and views of what there is
         self.lowering = Lowering(recording, native.can if compiled else None)
         self.loops: dict[Step, Lowered] = {}  # of steps that have a native form
         self.shapes: dict[Step, Any] = {}  # of steps on large arrays that kernels do
@@ -173,6 +174,7 @@ class Writer:
         self.returned.clear()
         self.bases.clear()
         self.given.clear()
+        self.views.clear()
         self.order = self.forward
         for step in steps:
             del self.loops[step]
@@ -728,7 +730,12 @@ class Writer:
             raise Unclear("a gradient is returned")
         if not self.is_there(value) and is_shown_by(value, self.is_there):
             view: Any = value._view_of
-            return f"walk({self.tensor(view.base)}, {self.name(view.path)})"
+            for number, each in enumerate(self.views):
+                if each is value:
+                    return f"w{number}"
+            self.views.append(value)
+            walked = f"walk({self.tensor(view.base)}, {self.name(view.path)})"
+            return f"(w{len(self.views) - 1} := {walked})"
         known = recording.by_id.get(id(value._array))
         if known is None:
             raise Unclear("a tensor of unknown origin is returned")
