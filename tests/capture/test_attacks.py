@@ -1955,3 +1955,34 @@ def test_a_view_that_is_returned_twice_is_one_tensor():
         weight.grad = None
         (row * rest["other"]).sum().backward()
         assert weight.grad.tolist() == [[2, 2], [0, 0]]
+
+
+def named_inside(x):
+    """A step with functions in it, whose names are seen."""
+
+    def one(a):
+        yield a
+
+    other = lambda a: (one(b) for b in [a])
+    made = one(x)
+    print(made.__qualname__, other(x).__qualname__, one.__name__)  # noqa: T201
+    return x * 2 if x.shape[0] == 2 else other(x, x)
+
+
+def test_functions_in_a_step_have_their_names(capsys):
+    compiled, names = rg.compile(named_inside), []
+    for step in (named_inside, compiled, compiled):
+        assert step(rg.ones(2)).tolist() == [2, 2]
+        names.append(capsys.readouterr().out)
+        with pytest.raises(TypeError) as caught:
+            step(rg.ones(3))
+        names[-1] += str(caught.value) + capsys.readouterr().out
+    assert (
+        names
+        == [
+            "named_inside.<locals>.one named_inside.<locals>.<lambda>.<locals>.<genexpr> one\n"
+            "named_inside.<locals>.<lambda>() takes 1 positional argument but 2 were given"
+            "named_inside.<locals>.one named_inside.<locals>.<lambda>.<locals>.<genexpr> one\n"
+        ]
+        * 3
+    )

@@ -90,7 +90,8 @@ def _compiled(code: CodeType, ours: bool) -> tuple[CodeType, tuple[str, ...]]:
     if not is_same(plain, code):
         raise Unclear("a function whose source has changed")
     made = _code(tree, code, (WATCH, *code.co_freevars))
-    return made.replace(co_name=code.co_name), made.co_freevars
+    named = _named(made, made.co_qualname, code.co_qualname)
+    return named.replace(co_name=code.co_name), made.co_freevars
 
 
 def _code(tree: Any, code: CodeType, outer: tuple[str, ...]) -> CodeType:
@@ -105,6 +106,14 @@ def _code(tree: Any, code: CodeType, outer: tuple[str, ...]) -> CodeType:
     compiled = compile(module, code.co_filename, "exec", flags=future, dont_inherit=True)
     made = next(c for c in compiled.co_consts if isinstance(c, CodeType))
     return next(c for c in made.co_consts if isinstance(c, CodeType))
+
+
+def _named(made: CodeType, own: str, name: str) -> CodeType:
+    """Code that was `made`, and all in it, with qualified names that begin with another `name`."""
+    inside = [_named(c, own, name) if isinstance(c, CodeType) else c for c in made.co_consts]
+    return made.replace(
+        co_qualname=name + made.co_qualname.removeprefix(own), co_consts=tuple(inside)
+    )
 
 
 def is_same(made: CodeType, code: CodeType) -> bool:
