@@ -1986,3 +1986,21 @@ def test_functions_in_a_step_have_their_names(capsys):
         ]
         * 3
     )
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: x.new_empty(2),
+    lambda x: rg.empty_like(x),
+    lambda x: rg.empty(3),
+])  # fmt: skip
+def test_memory_that_nobody_has_written_is_filled_as_the_mode_of_each_call_says(made):
+    step = rg.compile(lambda x: (made(x) * 1).isnan().all() * x)
+    for filled in (False, True, False, True):
+        rg.use_deterministic_algorithms(filled)
+        try:
+            found = step(rg.ones(2))
+        finally:
+            rg.use_deterministic_algorithms(False)
+        if filled:
+            assert found.tolist() == [1, 1]
+    assert step.compiled.reasons == []
