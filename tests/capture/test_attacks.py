@@ -2004,3 +2004,15 @@ def test_memory_that_nobody_has_written_is_filled_as_the_mode_of_each_call_says(
         if filled:
             assert found.tolist() == [1, 1]
     assert step.compiled.reasons == []
+
+
+def test_annotations_of_functions_in_a_step_are_not_computed():  # see the first import above
+    def step(x: Nobody) -> Nobody:  # noqa: F821
+        def inner(a: Nobody, *b: Nobody, c: Nobody = 1, **d: Nobody) -> Nobody:  # noqa: F821
+            made: Nobody = a * c  # noqa: F821
+            return made
+
+        return inner(x) + inner(x, c=2)
+
+    compiled = rg.compile(step, fullgraph=True)
+    assert [compiled(rg.ones(1)).item() for _ in range(2)] == [3, 3]
