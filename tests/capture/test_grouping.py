@@ -18,6 +18,7 @@ from retrograd.capture.loops.primitives import Group, Loop
 from retrograd.capture.loops.rolling import Table
 from retrograd.capture.loops.storages import Part, Storage
 
+F = rg.nn.functional
 FLOAT = np.dtype(np.float32)
 
 
@@ -53,6 +54,32 @@ def test_what_nobody_else_reads_is_not_stored():
     last = Loop("reduce", "add", sink, (b,), (), (0,))
     group, _ = grouped([double(a, b), double(b, c), last], {b.storage})
     assert group.stored == (True, True)
+
+
+def test_a_map_that_writes_what_a_group_keeps_in_registers_is_left_out():
+    a, b, c, d = (storage() for _ in range(4))
+    whole = [
+        Loop("map", "copy", part(s, shape=(6,)), (part(d, shape=(6,)),), (FLOAT,)) for s in (a, b)
+    ]
+    within = [double(part(d), part(s)) for s in (a, b)]
+    last = [double(part(s), part(c)) for s in (a, b)]
+    (group,) = grouped([*whole, *within, *last], {a, b})
+    assert group.loops == (*within, *last)
+    assert group.stored == (False, False, False, True)
+
+
+@pytest.mark.parametrize("sizes", [[(2, 3)], [(1, 1)], [(1, 0), (1, 1), (3, 2)]])
+def test_what_is_padded_and_cut_again(sizes):
+    def step(x):
+        inner = F.pad(x, (1, 1))[:, 1:-1] + x
+        return [inner, *rg.autograd.grad(inner.sum(), x)]
+
+    compiled = rg.compile(step, fullgraph=True)
+    for size in [each for each in sizes for _ in range(3)]:
+        x = rg.randn(*size, requires_grad=True)
+        twice, slope = compiled(x)
+        assert (twice == 2 * x).all()
+        assert (slope == 2).all()
 
 
 def test_other_elements_of_what_is_written_are_not_taken_from_registers():

@@ -4,7 +4,8 @@ NOTE [Groups]
 1. A map joins a group where each element of it takes of what the group writes that element alone,
    and where it may come so early: no loop between them reads what it writes, or writes what it
    reads.
-2. What a group makes and nobody else reads stays in registers.
+2. What a group makes and nobody else reads stays in registers. Who has written to the same memory
+   before has then done nothing that is read: such a map is left out.
 """
 
 from __future__ import annotations
@@ -86,13 +87,14 @@ def grouped(loops: list[Loop], inner: set[Any]) -> list[Any]:
     read: set[Any] = set()
     for run in reversed(runs):
         item: Any = run.loops[0]
+        last = {loop.out: number for number, loop in enumerate(run.loops)}
+        stored = [
+            last[loop.out] == number and (loop.out.storage not in inner or loop.out.storage in read)
+            for number, loop in enumerate(run.loops)
+        ]
+        if item.kind == "map" and not any(stored):
+            continue
         if len(run.loops) > 1:
-            last = {loop.out: number for number, loop in enumerate(run.loops)}
-            stored = [
-                last[loop.out] == number
-                and (loop.out.storage not in inner or loop.out.storage in read)
-                for number, loop in enumerate(run.loops)
-            ]
             item = Group(tuple(run.loops), tuple(stored))
         found.append(item)
         read |= {part.storage for part in item.parts}
