@@ -21,12 +21,13 @@ from ..quiet import calm
 from .asked import Bail, Turned, mentions, unasked
 from .explaining import Listing, Rows
 from .guards import Guards
+from .kinds import changeable
 from .loops.storages import bounds
 from .past import Past, past_of
 from .program import NATIVE, Unclear, program
 from .recording import Recording
 from .steps import Effect, Truth
-from .watch import Watch, changeable
+from .watch import Watch
 
 __all__ = ["Compiled", "every", "setting"]
 

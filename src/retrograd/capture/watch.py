@@ -10,23 +10,19 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
-import enum
 import inspect
-import numbers
 import operator
 import sys
 import threading
 import types
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .. import dtypes, modes
-from ..autograd import grad_mode
+from .. import modes
 from ..autograd.function import Function, FunctionCtx, once_differentiable
-from ..engine.placement import Size
 from ..engine.tensor import Tensor
 from ..kernels.native import loops as in_c
 from ..nn.hooks import of_all_modules
@@ -34,84 +30,17 @@ from ..nn.modules.module import Module
 from ..ops.random.generator import Generator
 from ..optim.lr_scheduler import LRScheduler
 from ..optim.optimizer import Optimizer, after_any, before_any
+from . import kinds
 from .asked import KINDS, Asked, asked, holds, mentions, unasked
 from .foreign import ARRAYS, FILES, LOGGERS, METHODS, is_file, is_told, way_of
 from .guards import MISSING, PARTS, Guards
 from .recording import Recording, beside, same_shape
-from .rewriting import PACKAGE, Unclear, rewritten
-from .traced import TracedArray
+from .rewriting import Unclear, rewritten
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Watch", "changeable"]
-
-TRUSTED = {PACKAGE, "numpy"}  # beside Python's own
+__all__ = ["Watch"]
 
 CALL = Module.__call__.__code__
 ONCE = once_differentiable(lambda: None).__code__  # of all functions that it gives
-
-PURE = {
-    abs, all, any, bool, callable, complex, dict, divmod, enumerate, filter, float, frozenset, int,
-    isinstance, issubclass, iter, len, list, map, max, min, next, pow, range, reversed, round, set,
-    slice, sorted, str, sum, tuple, type, zip, operator.index, partial,
-}  # fmt: skip
-PURE_MODULES = {"math", "cmath", "itertools"}
-OF_NUMBERS = (abs, bool, complex, float, format, int, len, max, min, pow, repr, round, str, sum)
-HOLDING = (dict, len, list, tuple, zip, enumerate, reversed, iter, next)
-THROUGH = (list, tuple, set, sorted, sum, min, max, all, any, enumerate, zip, map, filter, iter)
-BY_METHODS = (dict, reversed)  # functions that ask an object for other methods than `__iter__`
-LAZY = (types.GeneratorType, map, filter, zip)  # what gives its elements when they are asked for
-GIVEN = (map, filter, sorted, max, min, iter)  # functions that call what they are given
-EAGER = (list, max, min, sorted, sum, tuple)  # functions that ask for all of them
-OF_CLASSES = (callable, isinstance, issubclass, type)
-ADDING = {"append", "extend", "insert", "setdefault", "update", "get", "pop", "copy"}
-BUILT_IN: Any = (
-    *(str, bytes, int, float, complex, bool, tuple, range, list, dict, set, frozenset, slice, Size),
-    *(type({}.keys()), type({}.values()), type({}.items())),
-)
-MUTABLE = (list, dict, set, bytearray)
-READING = {
-    *("copy", "count", "get", "index", "isdisjoint", "issubset", "issuperset", "items", "keys"),
-    *("union", "values", "difference", "intersection", "__getitem__", "__len__", "__contains__"),
-}
-ITERABLE: Any = (
-    *(list, tuple, dict, set, frozenset, range, str, enumerate, zip, map, filter, reversed, Size),
-    *(type({}.keys()), type({}.values()), type({}.items()), types.GeneratorType, Tensor),
-    *(type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), type(iter(set()))),
-    *(type(iter({}.values())), type(iter({}.items()))),
-)
-CONSTANT = (type, enum.Enum, numbers.Number)  # what operators read of them stays
-WITH_ATTRIBUTES = (types.ModuleType, type, types.FunctionType, types.MethodType)
-OF_MEMORY = {"data_ptr", "is_shared", "storage", "untyped_storage", "storage_offset"}
-OF_HISTORY = {"_base", "_version", "grad_fn", "is_leaf", "output_nr", "retains_grad"}
-CONTEXTS = (grad_mode.no_grad, grad_mode.enable_grad, grad_mode.set_grad_enabled,
-            contextlib.nullcontext)  # fmt: skip
-FIXED = {"zeros", "ones", "full", "empty", "arange", "eye", "linspace", "logspace", "tensor",
-         "as_tensor", "scalar_tensor", "zeros_like", "ones_like"}  # fmt: skip
-OF_MODES = {"is_grad_enabled", "is_inference_mode_enabled", "is_compiling", "is_autocast_enabled",
-            "is_autocast_cpu_enabled"}  # guarded for all # fmt: skip
-PLAIN = (int, float, bool, str, complex, type(None), Size)
-
-
-SIMPLE = (*PLAIN, dtypes.dtype)
-DTYPES = {bool, int, float, complex, *[np.dtype(char).type for char in "?bBhHiIqQefdFD"]}
-LISTS: Any = {"numpy": np.ndarray.view, "tolist": np.ndarray.tolist}
-TEXTS = (ascii, format, repr, str)
-AS_FROM = lambda function, /, *args, **options: function(*args, **options)  # noqa: E731
-MATHEMATICS = {"math", "cmath"}
-IN_PLACE = {"iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
-            "ior", "ixor", "ilshift", "irshift"}  # fmt: skip
-WARNING = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow"}  # of NumPy's values
-BESIDE = {"add", "sub", "mul", "truediv", "iadd", "isub", "imul", "itruediv",
-          "lt", "le", "gt", "ge", "eq", "ne"}  # fmt: skip
-TREE = {"parameters", "buffers", "modules", "children", "named_parameters", "named_buffers",
-        "named_modules", "named_children"}  # fmt: skip
-
-
-def name_of(function: Any) -> str:
-    """The name of a function, or ''."""
-    return str(getattr(function, "__name__", ""))
 
 
 class Watch:
@@ -162,7 +91,7 @@ class Watch:
         """What the dictionary `space` of an object has by a name, and will have again."""
         value = space.get(name, MISSING)
         self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)", value, about)
-        if type(value) not in (*MUTABLE, tuple, collections.deque) and not (
+        if type(value) not in (*kinds.MUTABLE, tuple, collections.deque) and not (
             self.scheduled or isinstance(value, FILES)
         ):
             self.reads[id(owner), name] = space, value
@@ -197,7 +126,7 @@ class Watch:
             if origin is not None and origin[0] == "argument":  # it is that one here
                 self.guards.add(f"{origin[1]} is {self.guards.name(value)}", origin[1])
             self.guards.same(read, value, "a tensor")
-        if type(value) in PLAIN or id(value) in self.outer:
+        if type(value) in kinds.PLAIN or id(value) in self.outer:
             return
         self.outer[id(value)] = value
         if id(value) in self.scheduled:
@@ -257,10 +186,10 @@ class Watch:
             if once and name == "saved_tensors" and self.recording.ahead:
                 self.stop("saved tensors are given once")
             kept = getattr(owner, name)
-            if type(kept) in MUTABLE and id(kept) in self.outer:
+            if type(kept) in kinds.MUTABLE and id(kept) in self.outer:
                 return self.seen(self.guards.name(kept), kept, name)
             if self.recording.ahead:  # the pass that comes later has to find it as it is
-                self.outer.update({id(part): part for part in changeable(kept)})
+                self.outer.update({id(part): part for part in kinds.changeable(kept)})
             return kept
         if isinstance(owner, type) and issubclass(owner, Function) and name == "apply":
             own = self.guards.name(Function.__dict__["apply"].__func__)
@@ -269,18 +198,22 @@ class Watch:
                 self.stop(f"{owner.__name__} has an apply of its own")
             return owner.apply
         outer = id(owner) in self.outer
-        built_in = kind in BUILT_IN or (kind.__module__ == "builtins" and not outer)
-        named = hasattr(kind, "_fields") and is_ours(kind)
-        if (built_in or named) and not isinstance(owner, WITH_ATTRIBUTES):
+        built_in = kind in kinds.BUILT_IN or (kind.__module__ == "builtins" and not outer)
+        named = hasattr(kind, "_fields") and kinds.is_ours(kind)
+        if (built_in or named) and not isinstance(owner, kinds.WITH_ATTRIBUTES):
             return getattr(owner, name)
-        if is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
-            found, known = getattr(owner, name), (*WITH_ATTRIBUTES, types.BuiltinFunctionType)
-            if is_ours(found) or isinstance(found, known) or is_in_ours(sys._getframe(1)):
+        if kinds.is_ours(owner) and isinstance(owner, (types.ModuleType, type)):
+            found, known = getattr(owner, name), (*kinds.WITH_ATTRIBUTES, types.BuiltinFunctionType)
+            if (
+                kinds.is_ours(found)
+                or isinstance(found, known)
+                or kinds.is_in_ours(sys._getframe(1))
+            ):
                 return found
             read = f"getattr({self.guards.name(owner)}, {name!r}, MISSING)"
             return self.seen(read, found, f"{owner.__name__}.{name}")
         if not outer and not isinstance(owner, types.ModuleType):
-            if hasattr(owner, "_fields") or is_ours(owner):
+            if hasattr(owner, "_fields") or kinds.is_ours(owner):
                 found = self.run(getattr, owner, name)
                 if isinstance(found, types.MethodType) and found.__self__ is owner:
                     self.guards.same(f"{self.guards.name(kind)}.{name}", found.__func__, name)
@@ -295,7 +228,7 @@ class Watch:
             known = self.recording.gradients.get(id(owner))
             if known is None or owner._gradient is not known:
                 self.stop("a gradient from before the call is read")
-        elif name in OF_HISTORY or name in OF_MEMORY or not hasattr(Tensor, name):
+        elif name in kinds.OF_HISTORY or name in kinds.OF_MEMORY or not hasattr(Tensor, name):
             self.stop(f"the attribute {name} of a tensor is read")
         kind = type(owner)
         plain = inspect.getattr_static(kind, name, MISSING)
@@ -339,7 +272,7 @@ class Watch:
             return self.seen(f"{self.guards.name(space)}.get({name!r}, MISSING)",
                              getattr(owner, name), about)  # fmt: skip
         of_class = next((c.__dict__[name] for c in kind.__mro__ if name in c.__dict__), MISSING)
-        if isinstance(of_class, property) and not answers(kind):
+        if isinstance(of_class, property) and not kinds.answers(kind):
             self.guards.add(f"{known}.{name} is {self.guards.name(of_class)}", about)
             return self.call(of_class.fget, owner)
         if space is not None and name in space:
@@ -391,7 +324,7 @@ class Watch:
         kind, key = type(owner), self.index(key)
         if isinstance(owner, Asked) and not self.stopped:
             return self.recording.derived(operator.getitem, (owner, key), {})
-        if self.stopped or isinstance(owner, Tensor) or kind in BUILT_IN:
+        if self.stopped or isinstance(owner, Tensor) or kind in kinds.BUILT_IN:
             return self.run(operator.getitem, owner, key)
         own = self.special(owner, "__getitem__")
         if own is not None:
@@ -402,13 +335,13 @@ class Watch:
 
     def through(self, owner: Any) -> Any:
         """What a loop goes through."""
-        if self.stopped or isinstance(owner, ITERABLE):
+        if self.stopped or isinstance(owner, kinds.ITERABLE):
             return owner
         own = None if isinstance(owner, Asked) else self.special(owner, "__iter__")
         found = owner if own is None else self.call(own)
-        if not isinstance(found, ITERABLE) and type(owner).__module__ != "itertools":
+        if not isinstance(found, kinds.ITERABLE) and type(owner).__module__ != "itertools":
             self.stop(f"a loop goes through a {type(owner).__name__}")
-        return owner if own is None else Given(found)
+        return owner if own is None else kinds.Given(found)
 
     def special(self, owner: Any, name: str) -> Any:
         """A method that Python looks up in the class of an object; None if it is Python's own."""
@@ -447,16 +380,16 @@ class Watch:
 
     def store(self, value: Any, owner: Any, key: Any) -> None:
         """Set an element: what is made here may hold values that were asked for."""
-        if self.stopped or type(owner) not in MUTABLE or id(owner) in self.outer:
+        if self.stopped or type(owner) not in kinds.MUTABLE or id(owner) in self.outer:
             value = self.plain(value)
         self.run(operator.setitem, self.changing(owner), self.index(key), value)
 
     def changing(self, owner: Any) -> Any:
         """An object of which an element is about to be set."""
         kind = type(owner)
-        if kind in MUTABLE and id(owner) not in self.outer:
+        if kind in kinds.MUTABLE and id(owner) not in self.outer:
             return owner
-        if not isinstance(owner, Tensor) and (kind not in BUILT_IN or kind in MUTABLE):
+        if not isinstance(owner, Tensor) and (kind not in kinds.BUILT_IN or kind in kinds.MUTABLE):
             self.stop(f"a {kind.__name__} from outside is changed")
         return unasked(owner) if isinstance(owner, Asked) else owner
 
@@ -465,8 +398,8 @@ class Watch:
 
         A replay appends to one from outside, too, if the step reads nothing of it.
         """
-        if id(owner) in self.guards.changed and is_simple(value):
-            every = [*changeable(value)]
+        if id(owner) in self.guards.changed and kinds.is_simple(value):
+            every = [*kinds.changeable(value)]
             parts = {id(part): part for part in every}
             if len(parts) == len(every) and not parts.keys() & self.outer:
                 self.outer |= parts  # which nobody may change any more
@@ -475,7 +408,7 @@ class Watch:
 
     def within(self, context: Any) -> Any:
         """A context that is entered."""
-        if not is_context(type(context)):
+        if not kinds.is_context(type(context)):
             self.stop(f"the context {type(context).__name__} is entered")
         elif id(context) in self.outer and hasattr(context, "__dict__"):
             self.guards.parts(context, vars(context), f"a {type(context).__name__}")
@@ -495,25 +428,25 @@ class Watch:
 
     def binary(self, name: str, a: Any, b: Any) -> Any:
         """What an operator of two operands gives."""
-        if name in IN_PLACE:
+        if name in kinds.IN_PLACE:
             if isinstance(a, Asked) and not isinstance(a, np.ndarray):  # a number or a text
                 name = name[1:] + "_" * (name in ("iand", "ior"))
             else:
                 self.changing(a)
         function = getattr(operator, name)
-        if isinstance(a, str) and not is_simple(b):
+        if isinstance(a, str) and not kinds.is_simple(b):
             self.shown(b)
         if name in ("add", "iadd") and type(a) is type(b) is list and not self.stopped:
             return self.run(function, a, b)  # which reads none of their elements
-        if name in WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
+        if name in kinds.WARNING and any(isinstance(v, (np.generic, np.ndarray)) for v in (a, b)):
             function = self.placed(function)
         if mentions((a, b)):
-            if type(a) is not list and all(map(is_simple, (a, b))) and not self.stopped:
+            if type(a) is not list and all(map(kinds.is_simple, (a, b))) and not self.stopped:
                 return self.recording.derived(function, (a, b), {})
-            if name in BESIDE:
+            if name in kinds.BESIDE:
                 a, b = self.operand(a, b), self.operand(b, a)
             a, b = self.plain(a), self.plain(b)
-        elif isinstance(a, str) and name == "mod" and is_read(b):
+        elif isinstance(a, str) and name == "mod" and kinds.is_read(b):
             return self.recording.derived(function, (a, b), {})
         for value in (a, b):
             if id(value) in self.outer:
@@ -523,7 +456,9 @@ class Watch:
     def operated(self, value: Any, name: str) -> None:
         """See that an operator of an object from outside gives the same again."""
         kind = type(value)
-        if isinstance(value, (Tensor, *BUILT_IN, *WITH_ATTRIBUTES)) or is_ours(kind):
+        if isinstance(value, (Tensor, *kinds.BUILT_IN, *kinds.WITH_ATTRIBUTES)) or kinds.is_ours(
+            kind
+        ):
             return
         own = getattr(kind, name, None)
         if own is getattr(object, name, None):  # and its class may get one
@@ -536,8 +471,8 @@ class Watch:
         """A value that was asked for as an operand beside a tensor, whose dtype it leaves alone."""
         if isinstance(value, (int, float, complex)) and isinstance(value, Asked):
             like = other._array.dtype if isinstance(other, Tensor) else None
-            kinds = "c" if isinstance(value, complex) else "fc"
-            if like is not None and like.kind in kinds and like.itemsize > 2:
+            wanted = "c" if isinstance(value, complex) else "fc"
+            if like is not None and like.kind in wanted and like.itemsize > 2:
                 return self.recording.again(beside, (value, like), {}, lasting=False)
         if isinstance(value, np.ndarray) and isinstance(other, Tensor):
             return self.of_array(value)
@@ -570,17 +505,17 @@ class Watch:
         for part in parts:
             if type(part) is tuple:
                 self.shown(part[0])
-        read = is_read([part[0] for part in parts if type(part) is tuple])
-        if (mentions(parts) or read) and is_simple(parts, Tensor) and not self.stopped:
-            return self.recording.derived(joined, parts, {})
-        return self.run(joined, *self.plain(parts))
+        read = kinds.is_read([part[0] for part in parts if type(part) is tuple])
+        if (mentions(parts) or read) and kinds.is_simple(parts, Tensor) and not self.stopped:
+            return self.recording.derived(kinds.joined, parts, {})
+        return self.run(kinds.joined, *self.plain(parts))
 
     def shown(self, value: Any) -> None:
         """Something of which the text is asked for."""
         if type(value) is tuple and id(value) not in self.outer:
             for part in value:
                 self.shown(part)
-        elif id(value) in self.outer and not isinstance(value, (*PLAIN, Tensor)):
+        elif id(value) in self.outer and not isinstance(value, (*kinds.PLAIN, Tensor)):
             self.stop(f"the text of a {type(value).__name__} is asked for")
 
     def of_value(self, owner: Any, name: str, args: Any, options: Any) -> Any:
@@ -588,7 +523,7 @@ class Watch:
         known = name in ARRAYS or not isinstance(owner, np.ndarray)
         if not known or holds(args, np.ndarray) or "out" in options:
             self.stop(f"the method {name} of a value of a tensor is called")
-        elif not is_simple((args, options)):
+        elif not kinds.is_simple((args, options)):
             self.stop(f"the method {name} of a value of a tensor is given more than plain values")
         if self.stopped:
             return self.run(getattr(unasked(owner), name), *self.plain(args), **self.plain(options))
@@ -597,17 +532,17 @@ class Watch:
     def with_values(self, function: Any, args: Any, options: Any) -> Any:
         """What a call gives for values that were asked of tensors, among others."""
         owner = getattr(function, "__self__", None)
-        made_here = type(owner) in MUTABLE and id(owner) not in self.outer
-        kept = is_one(function, HOLDING) and not any(isinstance(v, Asked) for v in args)
+        made_here = type(owner) in kinds.MUTABLE and id(owner) not in self.outer
+        kept = kinds.is_one(function, kinds.HOLDING) and not any(isinstance(v, Asked) for v in args)
         if function is isinstance and isinstance(args[0], Asked):
             return self.recording.derived(function, args, options)
-        kept = kept or function is isinstance or is_named(function)
-        if kept or (made_here and function.__name__ in ADDING):
+        kept = kept or function is isinstance or kinds.is_named(function)
+        if kept or (made_here and function.__name__ in kinds.ADDING):
             return self.run(function, *args, **options)
-        simple, name = is_simple((args, options)), name_of(function)
+        simple, name = kinds.is_simple((args, options)), kinds.name_of(function)
         if (
             name in ("as_tensor", "from_numpy", "tensor")
-            and is_ours(function)
+            and kinds.is_ours(function)
             and isinstance(args[0], np.ndarray)
             and len(args) + len(options) == 1
         ):
@@ -616,8 +551,8 @@ class Watch:
         if simple and isinstance(owner, LRScheduler):
             return self.of_optimizer(function, owner, args, options)
         if simple and (
-            is_one(function, OF_NUMBERS)
-            or is_of_module(function, MATHEMATICS)
+            kinds.is_one(function, kinds.OF_NUMBERS)
+            or kinds.is_of_module(function, kinds.MATHEMATICS)
             or type(owner) is str
         ):
             return self.recording.derived(function, args, options)
@@ -627,7 +562,7 @@ class Watch:
 
     def call(self, function: Any, /, *args: Any, **options: Any) -> Any:
         """What a call gives."""
-        if answers(type(function)) and not isinstance(function, Module):
+        if kinds.answers(type(function)) and not isinstance(function, Module):
             self.stop(f"a {type(function).__name__} is called")
             return self.run(function, *self.plain(args), **self.plain(options))
         if function is warnings.warn or self.stopped:
@@ -642,13 +577,17 @@ class Watch:
         if kind is partial:
             options = {**function.keywords, **options}
             return self.call(function.func, *function.args, *args, **options)
-        if is_one(function, EAGER) or is_of_module(function, MATHEMATICS) or type(owner) is str:
-            args = tuple([self.run(list, v) if isinstance(v, LAZY) else v for v in args])
-        is_users = kind in (types.FunctionType, types.MethodType) and not is_ours(function)
+        if (
+            kinds.is_one(function, kinds.EAGER)
+            or kinds.is_of_module(function, kinds.MATHEMATICS)
+            or type(owner) is str
+        ):
+            args = tuple([self.run(list, v) if isinstance(v, kinds.LAZY) else v for v in args])
+        is_users = kind in (types.FunctionType, types.MethodType) and not kinds.is_ours(function)
         if not is_users and mentions((args, options)):
             return self.with_values(function, args, options)
         compiled = getattr(function, "compiled", None)
-        if compiled is not None and is_compiled(function, compiled):
+        if compiled is not None and kinds.is_compiled(function, compiled):
             own = (function.__self__,) if kind is types.MethodType else ()
             if isinstance(function, Module):  # `modules.OptimizedModule`
                 if id(function) not in self.outer or function._hooks is not None:
@@ -657,12 +596,12 @@ class Watch:
                 self.outer[id(compiled.function)] = compiled.function
             return self.call(compiled.function, *own, *args, **options)
         if getattr(function, "_not_compiled", False):
-            self.stop(f"{name_of(function)} is not to be compiled")
+            self.stop(f"{kinds.name_of(function)} is not to be compiled")
             return self.run(function, *args, **options)
         if isinstance(function, Module):
             return self.module(function, args, options)
         try:
-            if function in PURE:
+            if function in kinds.PURE:
                 return self.pure(function, args, options)
         except TypeError:  # it cannot be hashed
             pass
@@ -672,19 +611,23 @@ class Watch:
             return self.attribute_or(*args, MISSING) is not MISSING
         if isinstance(owner, FunctionCtx):
             return self.run(function, *args, **options)
-        if isinstance(owner, type) and issubclass(owner, Function) and name_of(function) == "apply":
+        if (
+            isinstance(owner, type)
+            and issubclass(owner, Function)
+            and kinds.name_of(function) == "apply"
+        ):
             return self.run(self.custom(owner).apply, *args, **options)
-        if is_ours(function) or isinstance(owner, Tensor):
+        if kinds.is_ours(function) or isinstance(owner, Tensor):
             if kind is types.MethodType and isinstance(owner, Module):
-                if name_of(function) in TREE:
+                if kinds.name_of(function) in kinds.TREE:
                     return self.of_tree(function, args, options)
-                if name_of(function) != "zero_grad":
+                if kinds.name_of(function) != "zero_grad":
                     return self.enter_function(function, args, options)
-            if kind is types.FunctionType and is_layers(function):
+            if kind is types.FunctionType and kinds.is_layers(function):
                 return self.enter_function(function, args, options)
             return self.ours(function, owner, args, options)
-        of_named = isinstance(owner, tuple) and is_of_module(function, {"collections"})
-        if is_of_module(function, PURE_MODULES) or is_named(function) or of_named:
+        of_named = isinstance(owner, tuple) and kinds.is_of_module(function, {"collections"})
+        if kinds.is_of_module(function, kinds.PURE_MODULES) or kinds.is_named(function) or of_named:
             return self.run(function, *args, **options)
         if kind is types.MethodType or kind is types.FunctionType:
             return self.enter_function(function, args, options)
@@ -692,9 +635,9 @@ class Watch:
             function, (BaseException, contextlib.nullcontext)
         ):
             return self.run(function, *args, **options)
-        if type(owner) in BUILT_IN or type(owner) is bytearray:
-            outer = type(owner) in MUTABLE and id(owner) in self.outer
-            if outer and function.__name__ not in READING:
+        if type(owner) in kinds.BUILT_IN or type(owner) is bytearray:
+            outer = type(owner) in kinds.MUTABLE and id(owner) in self.outer
+            if outer and function.__name__ not in kinds.READING:
                 self.stop(f"a {type(owner).__name__} from outside is changed")
             return self.run(function, *args, **options)
         self.stop(f"{getattr(function, '__qualname__', kind.__name__)} is called")
@@ -707,50 +650,52 @@ class Watch:
         told = is_told(function)
         effect = "do" if told else way_of(function, args, options)
         given = args, {key: v for key, v in options.items() if key != "file" or not is_file(v)}
-        simple = is_simple(given, Tensor if told else ())
+        simple = kinds.is_simple(given, Tensor if told else ())
         if told and function is not print:  # a handler may keep what it is given
-            kept = any(True for v in (*args, *options.values()) for _ in changeable(v))
+            kept = any(True for v in (*args, *options.values()) for _ in kinds.changeable(v))
             simple = simple and not kept and type(owner) in LOGGERS
         if effect and simple:
             return self.effect(function, args, options, effect == "do")
         if told:
-            self.stop(f"{name_of(function)} is given something else, or is the user's own")
+            self.stop(f"{kinds.name_of(function)} is given something else, or is the user's own")
             return self.call(function, *args, **options)
-        takes = is_one(function, GIVEN) or is_of_module(function, {"itertools"})
-        takes = takes or (type(owner) is list and name_of(function) == "sort")
-        texts = any(is_one(v, TEXTS) for v in args)
-        texts = texts and not is_simple([v for v in args if not callable(v)])
+        takes = kinds.is_one(function, kinds.GIVEN) or kinds.is_of_module(function, {"itertools"})
+        takes = takes or (type(owner) is list and kinds.name_of(function) == "sort")
+        texts = any(kinds.is_one(v, kinds.TEXTS) for v in args)
+        texts = texts and not kinds.is_simple([v for v in args if not callable(v)])
         if (
             takes
             and not (function is iter and len(args) == 1)
-            and (texts or not all(map(is_watched, (*args, *options.values()))))
+            and (texts or not all(map(kinds.is_watched, (*args, *options.values()))))
         ):
-            self.stop(f"a function that may do more is given to {name_of(function)}")
+            self.stop(f"a function that may do more is given to {kinds.name_of(function)}")
             return self.call(function, *args, **options)
-        if (is_one(function, TEXTS) or type(owner) is str) and is_read((args, options)):
+        if (kinds.is_one(function, kinds.TEXTS) or type(owner) is str) and kinds.is_read(
+            (args, options)
+        ):
             return self.recording.derived(function, args, options)
         for value in (*args, *options.values()) if type(owner) is str else ():
-            if not is_simple(value):
+            if not kinds.is_simple(value):
                 self.shown(value)
         return MISSING
 
     def effect(self, function: Any, args: Any, options: Any, lasting: bool) -> Any:
         """What a function gives that a replay calls at its place, as from this line."""
         if self.tries and lasting:
-            self.stop(f"{name_of(function)} is called within a try")
+            self.stop(f"{kinds.name_of(function)} is called within a try")
         frames = self.frames()
         if options.get("stacklevel", 1) > len(frames):
-            self.stop(f"{name_of(function)} asks for the caller of the step")
+            self.stop(f"{kinds.name_of(function)} asks for the caller of the step")
         run = None if is_told(function) else self.run
         function = self.placed(function)
         if modes.state.grad is not self.grad:  # which a file of the user's may ask for
-            function = partial(in_mode, modes.state.grad, function)
+            function = partial(kinds.in_mode, modes.state.grad, function)
         return self.recording.derived(function, args, options, lasting, run)
 
     def placed(self, function: Any, most: int | None = None) -> Any:
         """A function that is called as from the lines of the program that run, the last or all."""
-        name = name_of(function)
-        for as_from in map(at, self.frames()[:most]):
+        name = kinds.name_of(function)
+        for as_from in map(kinds.at, self.frames()[:most]):
             self.known[id(as_from.__code__)] = as_from.__code__
             function = partial(as_from, function)
             function.__name__ = name
@@ -772,7 +717,7 @@ class Watch:
         for name in ("forward", "setup_context", "backward", "vjp"):
             held = inspect.getattr_static(function, name)
             plain = getattr(held, "__func__", held)
-            if is_ours(plain) and plain.__qualname__.startswith("Function."):
+            if kinds.is_ours(plain) and plain.__qualname__.startswith("Function."):
                 continue
             read = f"getattr({self.guards.name(function)}, {name!r})"
             self.guards.same(read, plain, f"{function.__name__}.{name}")
@@ -802,12 +747,16 @@ class Watch:
 
     def pure(self, function: Any, args: Any, options: Any) -> Any:
         """What a function of Python's gives, which reads nothing from outside."""
-        others = [v for v in args if not isinstance(v, ITERABLE) and hasattr(type(v), "__iter__")]
-        if others and is_one(function, BY_METHODS):
-            self.stop(f"{name_of(function)} of a {type(others[0]).__name__}")
-        elif is_one(function, THROUGH) and (len(args) == 1 or function not in (max, min)):
+        others = [
+            v for v in args if not isinstance(v, kinds.ITERABLE) and hasattr(type(v), "__iter__")
+        ]
+        if others and kinds.is_one(function, kinds.BY_METHODS):
+            self.stop(f"{kinds.name_of(function)} of a {type(others[0]).__name__}")
+        elif kinds.is_one(function, kinds.THROUGH) and (
+            len(args) == 1 or function not in (max, min)
+        ):
             args = [self.through(v) if any(v is each for each in others) else v for v in args]
-        if function in (float, int, complex) and len(args) == 1 and is_number(args[0]):
+        if function in (float, int, complex) and len(args) == 1 and kinds.is_number(args[0]):
             number = self.recording.of_tensor(np.ndarray.item, args[0])
             return self.recording.derived(function, (number,), options)
         if function is str:
@@ -818,10 +767,10 @@ class Watch:
             if own is not None:
                 return self.call(own)
         found = self.run(function, *args, **options)
-        if is_one(function, OF_CLASSES) and id(args[0]) in self.outer:
+        if kinds.is_one(function, kinds.OF_CLASSES) and id(args[0]) in self.outer:
             called = ", ".join(map(self.guards.name, args))
             self.guards.add(
-                f"{name_of(function)}({called}) is {self.guards.name(found)}",
+                f"{kinds.name_of(function)}({called}) is {self.guards.name(found)}",
                 f"the class of a {type(args[0]).__name__}",
             )
         return found
@@ -829,7 +778,7 @@ class Watch:
     def attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
         """`getattr`."""
         static = inspect.getattr_static(owner, name, MISSING)
-        if answers(type(owner)) and (static is MISSING or isinstance(static, property)):
+        if kinds.answers(type(owner)) and (static is MISSING or isinstance(static, property)):
             self.stop(f"{name} is read, which a function may give")
             return getattr(owner, name, *default)
         if static is not MISSING or not default or self.run(hasattr, owner, name):
@@ -861,7 +810,7 @@ class Watch:
                 self.remade[function] = self.rewritten(function)
             except Unclear as error:
                 self.stop(f"{function.__qualname__} is {error}")
-            if not is_ours(function) and (
+            if not kinds.is_ours(function) and (
                 why := self.guards.function(function, function.__qualname__)
             ):
                 self.stop(f"{why} is read")
@@ -904,20 +853,20 @@ class Watch:
 
     def ours(self, function: Any, owner: Any, args: Any, options: Any) -> Any:
         """What a function of this package gives."""
-        if isinstance(function, type) and is_context(function):
+        if isinstance(function, type) and kinds.is_context(function):
             read = getattr(function, "_in_compiled_steps", {}).get("__enter__")
             if read is not None and id(read) not in self.outer:  # before any is entered
                 self.outer[id(read)] = read
                 self.guards.same(f"{self.guards.name(read)}()", read(), read.__name__)
             return self.run(function, *args, **options)
         name = getattr(function, "__name__", "")
-        if name == "item" and is_number(owner):
+        if name == "item" and kinds.is_number(owner):
             return self.recording.of_tensor(np.ndarray.item, owner)
         if "empty" in name:  # which may fill what nobody has written
             self.guards.parts(modes.determinism, ("enabled", "fill_uninitialized_memory"), name)
-        if name in LISTS:
-            if isinstance(owner, Tensor) and is_asked(owner, name, options):
-                return self.recording.of_tensor(LISTS[name], owner)
+        if name in kinds.LISTS:
+            if isinstance(owner, Tensor) and kinds.is_asked(owner, name, options):
+                return self.recording.of_tensor(kinds.LISTS[name], owner)
             self.stop(f"{name}() of a tensor is called")
         ways = getattr(type(owner), "_in_compiled_steps", {})
         way = ways.get(name)
@@ -932,7 +881,7 @@ class Watch:
             return self.of_optimizer(function, owner, args, options, lasting)
         args = [list(v) if type(v) is type(iter([])) else v for v in args]
         if name in ("clip_grad_norm_", "clip_grad_value_"):
-            args = [self.run(list, v) if isinstance(v, LAZY) else v for v in args]
+            args = [self.run(list, v) if isinstance(v, kinds.LAZY) else v for v in args]
             return self.recording.again(function, args, options)
         if name == "zero_grad":
             return self.recording.again(function, args, options, self.recording.ahead)
@@ -953,13 +902,13 @@ class Watch:
             return self.run(self.placed(function, 1), *args, **options)
         if not isinstance(function, type) or issubclass(function, Tensor):
             lasting = self.recording.lasting.copy()
-            found = self.recording.again(function, args, options, lasting=name not in FIXED)
-            if found is not None and type(found) in PLAIN and not self.stopped:
+            found = self.recording.again(function, args, options, lasting=name not in kinds.FIXED)
+            if found is not None and type(found) in kinds.PLAIN and not self.stopped:
                 self.recording.steps.pop()
                 self.recording.lasting = lasting
                 self.asked(function, args, options, found)
             if not isinstance(found, Tensor) and not (
-                type(found) in PLAIN or callable(found) or holds(found, Tensor)
+                type(found) in kinds.PLAIN or callable(found) or holds(found, Tensor)
             ):
                 self.stop(f"{name} gives a {type(found).__name__}")
             return found
@@ -973,17 +922,19 @@ class Watch:
 
         Guards look before the call, so settings that a step has changed are not read after.
         """
-        name = name_of(function)
+        name = kinds.name_of(function)
         stepping = [v for v in (owner, *args) if isinstance(v, Optimizer) and name == "step"]
         for each in stepping:
             self.without_hooks(each)
         found = self.recording.again(function, args, options, lasting)
         self.reads.clear()
-        if type(found) is list and is_simple(found) and not self.stopped:  # learning rates
+        if type(found) is list and kinds.is_simple(found) and not self.stopped:  # learning rates
             found = asked(found, len(self.recording.steps) - 1, self.recording)
         elif found is not None and not isinstance(found, Tensor):
             self.stop(f"{name} gives a {type(found).__name__}")
-        changed = [each for each in stepping if not is_ours(type(each))]  # by code of the user's
+        changed = [
+            each for each in stepping if not kinds.is_ours(type(each))
+        ]  # by code of the user's
         if isinstance(owner, LRScheduler):
             changed.append(owner.optimizer)
         self.scheduled.update([id(group) for each in changed for group in each.param_groups])
@@ -1002,18 +953,18 @@ class Watch:
 
     def asked(self, function: Any, args: Any, options: Any, found: Any) -> None:
         """See that a function of this package gives the same number, text or truth again."""
-        if name_of(function) == "seed":
+        if kinds.name_of(function) == "seed":
             self.stop("a seed is drawn")
-        elif name_of(function) not in OF_MODES:
+        elif kinds.name_of(function) not in kinds.OF_MODES:
             names = self.guards.name
             read = f"{names(function)}(*{names(args)}, **{names(options)})"
-            self.guards.same(read, found, name_of(function))
+            self.guards.same(read, found, kinds.name_of(function))
 
     def handed(self, value: Any) -> Any:
         """An argument for a function of this package: a function of the user's is rewritten."""
         if type(value) is partial:
             return partial(self.handed(value.func), *value.args, **value.keywords)
-        users = type(value) is types.FunctionType and not is_ours(value)
+        users = type(value) is types.FunctionType and not kinds.is_ours(value)
         return self.made_anew(value) if users else value
 
     def opened(self, function: Any) -> Any:
@@ -1025,7 +976,7 @@ class Watch:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
             held = cell.cell_contents
             if type(held) is types.FunctionType and held.__code__ not in self.codes:
-                if not is_ours(held):
+                if not kinds.is_ours(held):
                     read = f"{self.guards.name(cell)}.cell_contents"
                     held = self.handed(self.seen(read, held, name))
                 elif held.__closure__ and held is not function:
@@ -1058,12 +1009,12 @@ class Watch:
         elif isinstance(owner, Module) and code is CALL and not self.recording.suspended:
             self.layer(owner)
         top = home.partition(".")[0]
-        if code in self.codes or is_trusted(top):
+        if code in self.codes or kinds.is_trusted(top):
             if code in self.codes or not (method and top in sys.stdlib_module_names):
                 if not isinstance(owner, Module):
                     self.known[id(code)] = code
             elif id(owner) in self.outer and not (
-                isinstance(owner, CONSTANT) or is_context(type(owner))
+                isinstance(owner, kinds.CONSTANT) or kinds.is_context(type(owner))
             ):
                 self.stop(f"{code.co_qualname} is called")  # it may read what nobody sees
             return
@@ -1080,7 +1031,7 @@ class Watch:
         """
         kind, name, space = type(module), self.guards.name(module), vars(module)
         about = f"the attributes of a {kind.__name__}"
-        if not is_ours(kind):
+        if not kinds.is_ours(kind):
             self.stop(f"a {kind.__name__} is called within")
         self.guards.add(f"vars({name}).keys() == {set(space)!r}", about)
         self.guards.add(f"not ({name}._hooks and {name}._hooks.some())", about)
@@ -1102,154 +1053,3 @@ class Watch:
                 return True
             frame = frame.f_back
         return False
-
-
-class Given:
-    """What gives an iterator that the method of an object gave already."""
-
-    def __init__(self, found: Any) -> None:
-        self.found = found
-
-    def __iter__(self) -> Any:
-        return self.found
-
-
-def answers(kind: type) -> bool:
-    """Whether code of the user's answers when a class does not have an attribute."""
-    own = getattr(kind, "__getattr__", None)
-    return own is not None and not is_ours(own)
-
-
-def is_context(kind: type) -> bool:
-    """Whether contexts of a class change nothing but how arithmetic is done within them."""
-    return kind in CONTEXTS or "__enter__" in getattr(kind, "_in_compiled_steps", {})
-
-
-def changeable(value: Any) -> Iterator[Any]:
-    """The lists, dictionaries and sets in a tree, as often as they are there."""
-    waiting, seen = [value], set[int]()
-    for each in waiting:  # which grows
-        if isinstance(each, MUTABLE):
-            yield each
-        if isinstance(each, (list, tuple, dict)) and id(each) not in seen:
-            seen.add(id(each))
-            waiting += each.values() if isinstance(each, dict) else each
-
-
-def is_number(value: Any) -> bool:
-    """Whether something is a tensor whose only element a replay can ask for."""
-    traced = getattr(value, "_array", None)
-    array: Any = traced.array if isinstance(traced, TracedArray) else None
-    return array is not None and array.size == 1 and array.dtype.kind in "iufc"
-
-
-def is_asked(tensor: Tensor, name: str, options: Any) -> bool:
-    """Whether a replay can give the elements of a tensor as a list or an array."""
-    traced: Any = tensor._array
-    kinds = "iufc" if name == "tolist" else "biufc"
-    hidden = tensor._node is not None and modes.state.records and not options.get("force")
-    known = isinstance(traced, TracedArray) and traced.array.dtype.kind in kinds
-    return known and not (hidden and name == "numpy")
-
-
-def is_simple(value: Any, beside: Any = (), depth: int = 9) -> bool:
-    """Whether something is of numbers, texts and arrays that were asked for; or `beside` them."""
-    if type(value) in (list, tuple, dict):
-        parts = [*value, *value.values()] if type(value) is dict else value
-        return depth > 0 and all(is_simple(part, beside, depth - 1) for part in parts)
-    if isinstance(value, np.generic) and not isinstance(value, Asked):
-        return type(value).__module__ == "numpy"
-    if type(value) is type:
-        return value in DTYPES
-    return type(value) in (*KINDS, *SIMPLE) or isinstance(value, (np.dtype, beside))
-
-
-def is_read(value: Any) -> bool:
-    """Whether something is of that, and of tensors whose text or value is asked for."""
-    return holds(value, Tensor) and is_simple(value, Tensor)
-
-
-def at(frame: Any) -> Any:
-    """A function that calls one as from the line of a frame: logs and warnings name it."""
-    code = AS_FROM.__code__.replace(
-        co_filename=frame.f_code.co_filename, co_name=frame.f_code.co_name,
-        co_firstlineno=frame.f_lineno,
-    )  # fmt: skip
-    return types.FunctionType(code, frame.f_globals)
-
-
-def in_mode(grad: bool, function: Any, /, *args: Any, **options: Any) -> Any:
-    """What a function gives in a grad mode."""
-    with grad_mode.set_grad_enabled(grad):
-        return function(*args, **options)
-
-
-def is_watched(value: Any) -> bool:
-    """Whether something can be called with no effect that is not seen, if it can be called."""
-    if type(value) is types.FunctionType:
-        return not is_ours(value)
-    owner = type(getattr(value, "__self__", None))
-    known = is_one(value, (*OF_NUMBERS, *HOLDING)) or is_of_module(value, MATHEMATICS)
-    reads = owner is str or (owner in BUILT_IN and value.__name__ in READING)
-    return known or reads or isinstance(value, operator.itemgetter) or not callable(value)
-
-
-def is_one(value: Any, of: tuple[Any, ...]) -> bool:
-    """Whether something is one of some objects; it may have no hash."""
-    return id(value) in map(id, of)
-
-
-def is_named(kind: Any) -> bool:
-    """Whether something is a class of named tuples, which no code of a user's makes."""
-    made_by = str(getattr(getattr(kind, "__new__", None), "__module__", ""))
-    return made_by.startswith("namedtuple_") and kind.__init__ is object.__init__
-
-
-def is_of_module(function: Any, modules: Any) -> bool:
-    """Whether a function is of one of some modules."""
-    return getattr(function, "__module__", None) in modules
-
-
-def joined(*parts: Any) -> str:
-    """A text of texts, and of values with a conversion and a format: what an f-string gives."""
-    shown: Any = {-1: lambda v: v, ord("s"): str, ord("r"): repr, ord("a"): ascii}
-    return "".join([p if isinstance(p, str) else format(shown[p[1]](p[0]), p[2]) for p in parts])
-
-
-def is_compiled(function: Any, compiled: Any) -> bool:
-    """Whether `compile` gave a function: one around it has its attributes, by `functools.wraps`."""
-    if type(compiled).__module__ != f"{__package__}.compiled":
-        return False
-    return (
-        isinstance(function, Module) or getattr(function, "__wrapped__", None) is compiled.function
-    )
-
-
-def is_trusted(top: str) -> bool:
-    """Whether what a module of this name does is known: Python's own, NumPy's or this package's."""
-    return top in TRUSTED or top in sys.stdlib_module_names or top.startswith("namedtuple_")
-
-
-def is_ours(value: Any) -> bool:
-    """Whether something is of this package."""
-    name = getattr(value, "__module__", None)
-    if isinstance(value, types.MethodType):
-        value = value.__func__
-    if isinstance(value, types.ModuleType):
-        name = value.__name__
-    elif isinstance(value, types.FunctionType):  # `functools.wraps` changes what it says itself
-        name = value.__globals__.get("__name__")
-    elif not isinstance(name, str):
-        name = type(value).__module__
-    top = str(name).partition(".")[0]
-    return top in (PACKAGE, Tensor.__module__.partition(".")[0])  # "torch", where it has that name
-
-
-def is_in_ours(frame: Any) -> bool:
-    """Whether a frame runs code of this package."""
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE
-
-
-def is_layers(function: Any) -> bool:
-    """Whether a function of this package is one of layers, which read what they hold."""
-    return str(function.__globals__.get("__name__")).startswith(f"{PACKAGE}.nn.modules")
