@@ -416,7 +416,7 @@ def test_a_node_tells_what_it_receives():
     y = rg.ones(2, 3, requires_grad=True) * 2
     m = y.grad_fn._input_metadata
     assert len(m) == 1
-    assert tuple(m[0].shape) == (2, 3)
+    assert m[0].shape == [2, 3]
     assert m[0].dtype is rg.float32
     assert not m[0].is_nested_tensor
     _v, _i = rg.ones(2, 3, requires_grad=True).max(0)

@@ -25,7 +25,7 @@ from ..engine.graph import LEAF, node_method, output_node, target
 from ..engine.graph import Node as EngineNode
 from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
-from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
+from ..engine.tensor import Tensor, new_tensor, node_of, wrote
 from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
@@ -78,8 +78,8 @@ class InputMetadata:
     device = CPU
     is_nested_tensor = is_cpp_nested_tensor = False
 
-    def __init__(self, shape: Size, dtype: dtypes.dtype) -> None:
-        self.shape, self.dtype = shape, dtype
+    def __init__(self, shape: Sequence[int], dtype: dtypes.dtype) -> None:
+        self.shape, self.dtype = [*shape], dtype
 
 
 @property  # type: ignore[misc]
@@ -87,9 +87,7 @@ def input_metadata(self: EngineNode) -> tuple[InputMetadata, ...]:
     """What the node receives, one entry per output of its forward."""
     many = self.op.grad_outputs != 1
     layout = self.layout if many else ((self.shape, self.dtype),)
-    return tuple(
-        InputMetadata(Size(entry[0]), dtypes.of_numpy(entry[1])) for entry in layout if entry
-    )
+    return tuple(InputMetadata(entry[0], dtypes.of_numpy(entry[1])) for entry in layout if entry)
 
 
 EngineNode._input_metadata = input_metadata  # type: ignore[attr-defined]
