@@ -100,7 +100,7 @@ def _run(step: Any, steps: Any, state: Any) -> tuple[list[Any], Any]:
     outputs: list[Any] = []
     ended: list[Any] = []
     for x in steps:
-        rows, before = x.shape[0], state[0].shape[0]
+        rows, before = x._array.shape[0], state[0]._array.shape[0]
         if rows < before:
             ended.append([s[rows:] for s in state])
             state = [s[:rows] for s in state]
@@ -116,7 +116,7 @@ def _run_back(step: Any, steps: Any, start: Any) -> tuple[list[Any], Any]:
     outputs: list[Any] = []
     state = [s[:0] for s in start] if len(steps) else start
     for x in reversed(steps):
-        rows, before = x.shape[0], state[0].shape[0]
+        rows, before = x._array.shape[0], state[0]._array.shape[0]
         if not before:
             state = start if rows == start[0].shape[0] else [s[:rows] for s in start]
         elif rows > before:
