@@ -623,8 +623,8 @@ RESNET = 8 * 3 * 2 * 0.149e9  # flops of a step: three products of the forward's
 # What keeps workloads from more, by what they share.
 MEMORY = "The speed of memory is the limit, in PyTorch too."
 BLAS = (
-    "Most of the time is matrix products. NumPy uses OpenBLAS, which reaches 145 Gflop/s on a "
-    "core. PyTorch uses MKL, which reaches 165."
+    "Most of the time is matrix products. NumPy uses OpenBLAS, PyTorch uses MKL, which is faster "
+    "on one core."
 )
 CONVOLUTION = (
     "Retrograd has one loop for convolutions of all shapes. PyTorch uses oneDNN, which compiles a "
@@ -683,7 +683,7 @@ WORKLOADS = [
     Workload("higher order", "Hessian", hessian, 1.0),
     Workload("higher order", "Jacobian, row by row", jacobian_loop, 1.0),
     Workload("higher order", "Jacobian by vmap", jacobian, 1.0,
-             cause="It makes about a thousand Python calls, and each takes a small part of the "
+             cause="It makes about 560 Python calls, and each takes a small part of the "
              "time."),
     Workload("higher order", "Hessian-vector product", hessian_product, 1.0),
     Workload("higher order", "learned start (MAML)", learned_start, 1.0),
