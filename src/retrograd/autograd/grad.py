@@ -382,15 +382,14 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
 
 def apart(found: Sequence[Any], others: Sequence[Any] = ()) -> list[Any]:
     """Derivatives that may be written one by one: copies where memory is another's, or overlaps."""
-    taken = {id(memory_of(t)) for t in others if t is not None} - {id(None)}
+    taken = {id(memory_of(t)) for t in others if t is not None}
     made = []
     for g in found:
         own, memory = g, None if g is None else memory_of(g)
-        repeated = memory is not None and has_memory(g._array) and overlaps(g._array)
-        if repeated or id(memory) in taken:
-            own = recorded.clone(g)
-            memory = memory_of(own)
         if memory is not None:
+            if id(memory) in taken or (has_memory(g._array) and overlaps(g._array)):
+                own = recorded.clone(g)
+                memory = memory_of(own)
             taken.add(id(memory))
         made.append(own)
     return made
