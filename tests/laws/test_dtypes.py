@@ -42,7 +42,7 @@ INNER = (
 # Ops that want one dtype, no complex numbers, no integers; and those without half floats. A
 # refusal of any other op is a fault.
 ONE_DTYPE = {"attention_bias_derivative", "attention_derivative", "dot", "euclidean_distance",
-             "linear", "matmul", "mm", "mv"}  # fmt: skip
+             "linear", "lstm_layer", "matmul", "mm", "mv"}  # fmt: skip
 REFUSED = {
     "complex": ONE_DTYPE | {"copysign", "floor_div", "fmod", "heaviside", "hypot", "logaddexp2",
                             "nextafter", "prelu", "remainder", "solve_triangular", "trunc_div"},

@@ -116,6 +116,7 @@ MORE_WORK = {
     **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex"], "its pivots differ by matrix"),
     **dict.fromkeys(["lgamma", "igamma", "igammac", "mvlgamma"], LGAMMA),
     **dict.fromkeys(CONV_TRANSPOSE, PATCHES),
+    "lstm_layer": "its steps follow on each other",
     **dict.fromkeys([name for name in CALLS if "dist" in name], BLOCKS),
 }
 

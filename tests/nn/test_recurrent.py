@@ -44,6 +44,102 @@ def test_gradients_of_complex_layers_are_right(name):
     assert rg.autograd.gradgradcheck(lambda x: layer(x)[0], (x,))
 
 
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_a_layer_of_an_lstm_as_one_record_is_its_steps(dtype):
+    """Packed sequences go step by step."""
+    rg.manual_seed(2)
+    layer = nn.LSTM(2, 3, 2, bidirectional=True, dtype=dtype)
+    x = rg.randn(5, 4, 2, dtype=dtype, requires_grad=True)
+    states = [rg.randn(4, 4, 3, dtype=dtype, requires_grad=True) for _ in "hc"]
+    wanted = [x, *states, *layer.parameters()]
+    both = []
+    for packed in (False, True):
+        given = rnn.pack_padded_sequence(x, [5] * 4) if packed else x
+        out, (h, c) = layer(given, tuple(states))
+        out = rnn.pad_packed_sequence(out)[0] if packed else out
+        loss = (out.abs() ** 2).sum() + h.real.sin().sum() + (c.abs() ** 2).sum()
+        both.append([out, h, c, *rg.autograd.grad(loss, wanted)])
+    for one, steps in zip(*both, strict=True):
+        rg.testing.assert_close(one, steps, rtol=1e-12, atol=1e-13)
+
+
+def test_what_an_lstm_gives_is_saved_in_single_precision_alone():
+    x = rg.ones(3, 2, 2, requires_grad=True)
+    out, _ = nn.LSTM(2, 2)(x)
+    assert out.grad_fn.name() == "MkldnnRnnLayerBackward0"
+    out.mul_(2)
+    with pytest.raises(RuntimeError, match="output 0 of MkldnnRnnLayer,"):
+        out.sum().backward()
+    layer, x = nn.LSTM(2, 2).double(), x.detach().double().requires_grad_()
+    once, _ = layer(x)
+    twice, _ = layer(x)
+    assert twice.grad_fn.name() == "StackBackward0"
+    (of_once,) = rg.autograd.grad(once.sum(), x)
+    (of_twice,) = rg.autograd.grad(twice.mul_(2).sum(), x)
+    rg.testing.assert_close(of_twice, 2 * of_once, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [rg.float32, rg.float64])
+def test_the_last_states_of_an_lstm_are_not_part_of_its_output(dtype):
+    """So hooks of the output, and gradients with respect to it, leave them out."""
+    layer = nn.LSTM(1, 2, dtype=dtype)
+    x = rg.ones(3, 1, 1, dtype=dtype, requires_grad=True)
+    out, (h, c) = layer(x)
+    assert rg.autograd.grad(h.sum() + c.sum(), out, retain_graph=True, allow_unused=True) == (None,)
+    (expected,) = rg.autograd.grad(h.sum() + c.sum(), x, retain_graph=True)
+    out.retain_grad()
+    out.register_hook(rg.zeros_like)
+    (out.sum() + h.sum() + c.sum()).backward()
+    assert out.grad.tolist() == [[[0, 0]]] * 3
+    rg.testing.assert_close(x.grad, expected)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 1), (1, 1)])
+def test_states_of_one_row_of_an_lstm_are_broadcast(sizes):
+    rg.manual_seed(4)
+    weights = [p.detach().requires_grad_() for p in nn.LSTM(2, 3, dtype=rg.float64).parameters()]
+    x = rg.randn(4, 2, 2, dtype=rg.float64)
+    states = [rg.randn(1, size, 3, dtype=rg.float64, requires_grad=True) for size in sizes]
+
+    def gradients(start):
+        out, h, c = rg.lstm(x, start, weights, True, 1, 0.0, True, False, False)
+        return rg.autograd.grad((out * out).sum() + h.sum() + c.sin().sum(), [*states, *weights])
+
+    whole = gradients([state.expand(1, 2, 3) for state in states])
+    rg.testing.assert_close(gradients(states), whole, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("of_data", "of_weights"), [(True, False), (False, True), (True, True)])
+def test_layers_of_an_lstm_run_batched(of_data, of_weights):
+    rg.manual_seed(3)
+    layers = [nn.LSTM(2, 3, bidirectional=True, dtype=rg.float64) for _ in range(3)]
+    layers = layers if of_weights else layers[:1] * 3
+    x = rg.randn(3, 4, 2, 2, dtype=rg.float64)
+    x = x if of_data else x[:1].expand(3, 4, 2, 2)
+    parameters = [dict(layer.named_parameters()) for layer in layers]
+    stacked = {name: rg.stack([each[name] for each in parameters]) for name in parameters[0]}
+
+    def loss(parameters, x):
+        out, (h, c) = rg.func.functional_call(layers[0], parameters, (x,))
+        return (out**2).sum() + h.sum() + c.sin().sum()
+
+    dims = (0 if of_weights else None, 0 if of_data else None)
+    given = (stacked if of_weights else parameters[0]), (x if of_data else x[0])
+    found = rg.vmap(rg.func.grad(loss, argnums=(0, 1)), dims)(*given)
+    for i in range(3):
+        of_parameters, of_x = rg.func.grad(loss, argnums=(0, 1))(parameters[i], x[i])
+        rg.testing.assert_close(found[1][i], of_x, rtol=1e-12, atol=1e-13)
+        for name, expected in of_parameters.items():
+            rg.testing.assert_close(found[0][name][i], expected, rtol=1e-12, atol=1e-13)
+    whole = rg.func.grad(lambda *given: rg.vmap(loss, dims)(*given).sum(), argnums=(0, 1))
+    of_parameters, of_x = whole(*given)
+    expected = found[1] if of_data else found[1].sum(0)
+    rg.testing.assert_close(of_x, expected, rtol=1e-12, atol=1e-13)
+    for name, each in found[0].items():
+        expected = each if of_weights else each.sum(0)
+        rg.testing.assert_close(of_parameters[name], expected, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("name", LAYERS)
 @pytest.mark.parametrize(("kind", "atol"), [("float32", 1e-6), ("float16", 0), ("bfloat16", 0)])
 def test_a_layer_is_its_cell_repeated(name, kind, atol):

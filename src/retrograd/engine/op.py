@@ -29,6 +29,7 @@ NOTE [The record]
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
 8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
    So do those of an elementwise op where an operand leads: NOTE [Leaders] in `kernels.layout`.
+   `together`, in place of formulas, is one for all inputs, whose shares cost least at once.
 9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `transforms.rules`.
    Elementwise ops and those whose parameters name dimensions need not say it.
 10. `saved` has PyTorch's names for what nodes save, `grad_fn._saved_<name>`, where they do not
@@ -151,6 +152,7 @@ class Op(Kind):
         *,
         methods: Sequence[str] = (),
         derivative: Callable[..., Any] | None = None,
+        together: Callable[..., Any] | None = None,
         linear: str = "",
         keeps: str = "",
         moves: str = "",
@@ -204,10 +206,13 @@ class Op(Kind):
         self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward
         if derivative is not None:
             formulas = {self.inputs[0]: derivative_formula(derivative)}
+        if together is not None:
+            formulas = {name: share_of(together, i) for i, name in enumerate(self.inputs)}
         unknown = set(formulas) - set(self.inputs)
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = dict(formulas)
+        self.together = next(iter(formulas.values())) if self.variadic and formulas else together
         known = ["self" if name == self.inputs[0] else name for name in self.vjps]
         self.order = sorted(range(len(known)), key=known.__getitem__)  # PyTorch's, of formulas
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
@@ -231,12 +236,7 @@ class Op(Kind):
             else plain
         )
         self._lay_out(of_complex, leads)
-        if rows and len(self.formulas) > 1:
-            together = joint_formula(self.formulas, self.table.reads)
-            self.joint = opened(together, f"{self.name}, together", rows)
-        elif self.table.leads != NOBODY:
-            together = joint_formula(self.formulas, self.table.reads)
-            self.joint = led_by(together, self.table.leads - COTANGENT, flat)
+        self._join(rows, flat)
 
     def named(self, node_name: NodeName, shows: Shows = None) -> None:
         """Say what this op's nodes are called, and which of their edges users see."""
@@ -290,6 +290,17 @@ class Op(Kind):
             for_complex=sum(1 << k for k, name in enumerate(saved) if name in of_complex),
             leads=self._leader(values, leads) if self.elementwise and saved else NOBODY,
         )
+
+    def _join(self, rows: bool, flat: Sequence[bool]) -> None:
+        """Decide how several formulas run as one: `joint`."""
+        if self.together is not None and not self.variadic:
+            self.joint = wanted_of(self.together, self.table.reads[0])
+        elif rows and len(self.formulas) > 1:
+            joint = joint_formula(self.formulas, self.table.reads)
+            self.joint = opened(joint, f"{self.name}, together", rows)
+        elif self.table.leads != NOBODY:
+            joint = joint_formula(self.formulas, self.table.reads)
+            self.joint = led_by(joint, self.table.leads - COTANGENT, flat)
 
     @staticmethod
     def _leader(values: Sequence[str], leads: str) -> int:
@@ -355,13 +366,14 @@ class Op(Kind):
     def derive(self, xp: Any, g: Any, values: Any, live: Sequence[bool]) -> Any:
         """What the formulas give for the values of a node; None for an edge that is not `live`."""
         reads = self.table.reads
-        if self.variadic:
-            return self.formulas[0](xp, g, *map(values.__getitem__, reads[0]))
+        if self.together is not None:
+            found = self.together(xp, g, *map(values.__getitem__, reads[0]))
+            return [c if lives else None for c, lives in zip(found, live, strict=True)]
         if self.joint is not None and xp is not recorded and self.is_joint(g, values):
             wanted = sum(1 << i for i, lives in enumerate(live) if lives)
             made = iter(self.joint(xp, wanted, g, *values))
             return [next(made) if lives else None for lives in live]
-        found: list[Any] = [None] * len(live)
+        found = [None] * len(live)
         for i in self.order:
             if live[i]:
                 found[i] = self.formulas[i](xp, g, *map(values.__getitem__, reads[i]))
@@ -478,6 +490,27 @@ def joint_formula(
         ])  # fmt: skip
 
     return together
+
+
+def share_of(together: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """The formula of one input, of the one for all."""
+
+    def formula(xp: Any, g: Any, *values: Any) -> Any:
+        return together(xp, g, *values)[place]
+
+    formula.parameters = parameters_of(together)  # type: ignore[attr-defined]
+    formula.__wrapped__ = together  # type: ignore[attr-defined]
+    return formula
+
+
+def wanted_of(together: Callable[..., Any], reads: Sequence[int]) -> Callable[..., Any]:
+    """The formula for all inputs as `Kind.joint` has it."""
+
+    def joint(xp: Any, wanted: int, g: Any, *values: Any) -> tuple[Any, ...]:
+        found = together(xp, g, *map(values.__getitem__, reads))
+        return tuple([share for i, share in enumerate(found) if wanted >> i & 1])
+
+    return joint
 
 
 def derivative_formula(derivative: Callable[..., Any]) -> Callable[..., Any]:

@@ -173,7 +173,7 @@ OPS = {
     "nn.interpolate": "resample",
     "nn.normalization_records": "blend dot_to native_batch_norm native_layer_norm real_dot_to",
     "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_put pool_scatter",
-    "nn.rnn_cells": "gru_gates lstm_gates",
+    "nn.rnn_cells": "gru_gates lstm_gates lstm_layer",
     "random.factories": "drawn_bernoulli drawn_binomial drawn_normals drawn_poisson",
     "random.inplace": (
         "drawn_bernoulli_ drawn_cauchy_ drawn_exponential_ drawn_geometric_ drawn_log_normal_ "

@@ -444,6 +444,41 @@ def test_gates_of_recurrent_cells_agree(name, shape, dtype):
         close(one, other)
 
 
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 2, 3), (5, 3, 4), (3, 40, 70)])
+def test_layers_of_an_lstm_agree(shape, reverse, dtype):
+    steps, rows, width = shape
+    given = [
+        some(dtype, steps, rows, 4 * width),
+        some(dtype, rows, width),
+        some(dtype, rows, width),
+        some(dtype, 4 * width, width),
+    ]
+    results = all_close(rnn_cells.layer_array, *given, reverse, arrays)
+    cotangents = [np.broadcast_to(some(dtype, width), s) for s in (shape, shape, shape[1:])]
+    cotangents.append(some(dtype, *shape[1:]))
+    all_close(rnn_cells.layer_back, *cotangents, *given, *results[:2], reverse, arrays)
+
+
+def all_close(function, *given):
+    """What the loop gives, which is asserted to be what the function gives."""
+    found, expected = function(*given), function.function(*given)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        close(one, other)
+    return found
+
+
+def test_layers_that_do_not_fit_are_left_to_the_formula():
+    given = [some("f", 2, 3, 8), some("f", 3, 2), some("f", 3, 2), some("f", 8, 2)]
+    for place in range(4):
+        turned = np.asfortranarray(given[place])  # not plain, if it has two long sides
+        all_close(rnn_cells.layer_array, *given[:place], turned, *given[place + 1 :], False, arrays)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        rnn_cells.layer_array(*given[:3], some("f", 8, 3), False, arrays)
+
+
 def test_gates_that_do_not_fit_are_left_to_the_formula():
     gates, c = some("f", 2, 8), some("f", 2, 2)
     for wrong in (c.astype("d"), c[:1], some("f", 4, 2)[::2]):

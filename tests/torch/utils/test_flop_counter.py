@@ -34,6 +34,7 @@ def net():
         (lambda: F.conv2d(rg.ones(2, 4, 5, 5), rg.ones(6, 2, 3, 3), groups=2, stride=2), 1728),
         (lambda: F.conv_transpose1d(rg.ones(1, 2, 5), rg.ones(2, 3, 2)), 120),
         (lambda: F.conv_transpose2d(rg.ones(1, 4, 5, 5), rg.ones(4, 3, 2, 2), groups=2), 2400),
+        (lambda: rg.nn.LSTM(2, 3)(rg.ones(4, 2, 2)), 384 + 576),
         (lambda: rg.mv(rg.ones(2, 3), rg.ones(3)), 0),
     ],
 )

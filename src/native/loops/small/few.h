@@ -3,6 +3,8 @@
 #ifndef RETROGRAD_FEW
 #define RETROGRAD_FEW
 
+#include "../gemm.c"
+
 #include <numpy/ufuncobject.h>
 
 enum { FEW = 4096 }; /* numbers, at most */
@@ -63,6 +65,23 @@ few(PyObject *object)
     }
     return array;
 }
+
+static PyObject *blas_finder; /* `products.has_blas`, until it was asked */
+
+#ifndef WITHOUT_BLAS
+
+static bool
+blas_is_there(void)
+{
+    PyObject *finder = blas_finder;
+    blas_finder = NULL;
+    PyObject *found = finder == NULL ? NULL : PyObject_CallNoArgs(finder);
+    Py_XDECREF(found);
+    Py_XDECREF(finder);
+    return !PyErr_Occurred() && blas.real != NULL;
+}
+
+#endif
 
 static bool
 is_wide(PyArrayObject *array)

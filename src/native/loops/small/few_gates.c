@@ -1,5 +1,8 @@
 /* The gates of recurrent cells, a row at a time: NOTE [Small] in `small.c`. */
 
+#ifndef RETROGRAD_FEW_GATES
+#define RETROGRAD_FEW_GATES
+
 #include "few_elements.c"
 
 enum { MANY_GATES = 1 << 16 }; /* numbers, at most; a row has at most FEW */
@@ -127,7 +130,8 @@ results(PyObject **made, int count)
     if (all) {
         found = count == 1   ? Py_NewRef(made[0])
                 : count == 2 ? PyTuple_Pack(2, made[0], made[1])
-                             : PyTuple_Pack(3, made[0], made[1], made[2]);
+                : count == 3 ? PyTuple_Pack(3, made[0], made[1], made[2])
+                             : PyTuple_Pack(4, made[0], made[1], made[2], made[3]);
     }
     for (int i = 0; i < count; i++) {
         Py_XDECREF(made[i]);
@@ -238,3 +242,5 @@ small_gru_back(const Given *all)
 }
 
 #undef AT
+
+#endif

@@ -7,15 +7,15 @@
       of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
    3. The interpreter's lock is kept: so little work is done before it could be handed over.
    The files: `few.h` is what loops share, `few_copies.c`,
-   `few_elements.c`, `few_gates.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
-   `few_losses.c` are some of
-   them.
+   `few_elements.c`, `few_gates.c`, `few_layers.c`, `few_sums.c`, `few_rows.c`, `few_places.c` and
+   `few_losses.c` have the loops of what their names say.
 */
 
 #include "../gemm.c"
 #include "few_copies.c"
 #include "few_elements.c"
 #include "few_gates.c"
+#include "few_layers.c"
 #include "few_losses.c"
 #include "few_places.c"
 #include "few_rows.c"
@@ -26,8 +26,7 @@
 
 enum { LITTLE = 1 << 17, MANY = 256 }; /* multiplications, and arrays that are joined, at most */
 
-static PyObject *blas_finder; /* `products.has_blas`, until it was asked */
-static int left_out;          /* whether all is left to the functions */
+static int left_out; /* whether all is left to the functions */
 
 typedef struct {
     char *data;
@@ -69,17 +68,6 @@ small_product(Factor x, Factor y, PyArrayObject *like, PyArrayObject *bias)
 }
 
 #else
-
-static bool
-blas_is_there(void)
-{
-    PyObject *finder = blas_finder;
-    blas_finder = NULL;
-    PyObject *found = finder == NULL ? NULL : PyObject_CallNoArgs(finder);
-    Py_XDECREF(found);
-    Py_XDECREF(finder);
-    return !PyErr_Occurred() && blas.real != NULL;
-}
 
 /* `x @ y` in an array of the shape of `like` but for its last dimension; NULL, without an error where it
    is not to be done here. */
@@ -210,6 +198,8 @@ static const Few fews[] = {
     {"sigmoid", small_sigmoid, 1},
     {"lstm", small_lstm, 3},
     {"lstm_back", small_lstm_back, 6},
+    {"lstm_layer", small_lstm_layer, 6},
+    {"lstm_layer_back", small_lstm_layer_back, 12},
     {"gru", small_gru, 4},
     {"gru_back", small_gru_back, 5},
     {"bce_with_logits", small_bce_with_logits, 2},

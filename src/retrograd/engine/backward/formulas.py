@@ -59,6 +59,9 @@ def definition(function: FunctionType) -> tuple[str, Any]:
 
 def formulas_of(op: Any) -> dict[str, str]:
     """The text of each input's formula, by name: what a cotangent g gives for it."""
+    if op.together is not None and not op.variadic:
+        text = formula(op.together)
+        return {name: f"number {i} of {text}" for i, name in enumerate(op.vjps)}
     if op.derivative is None:
         return {name: formula(each) for name, each in op.vjps.items()}
     slope = formula(op.derivative)

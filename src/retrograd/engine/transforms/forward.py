@@ -401,9 +401,9 @@ def by_transposition(
 
 def pulled_back(op: Op, g: Any, known: Mapping[str, Any], tangents: Sequence[Any]) -> Sequence[Any]:
     """What the formulas give for the inputs that have a tangent."""
-    if op.variadic:
-        ((name, formula),) = op.vjps.items()
-        return formula(recorded, g, *[known[need] for need in op.needs[name]])  # type: ignore[no-any-return]
+    if op.together is not None:
+        needs = next(iter(op.needs.values()))
+        return op.together(recorded, g, *[known[need] for need in needs])  # type: ignore[no-any-return]
     return [
         None if t is None else op.vjps[name](recorded, g, *[known[need] for need in op.needs[name]])
         for name, t in zip(op.inputs, tangents, strict=True)

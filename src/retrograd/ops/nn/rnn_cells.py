@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.registry import declare
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.native.small import quick
 from ..activation.piecewise import relu
+from ..core import batching
 from ..core.arguments import titled
 from ..elementwise.trigonometry import tanh
 from ..linalg.matmul import linear
@@ -58,8 +59,7 @@ def lstm_back(g_h: Any, g_c: Any, gates: Any, c: Any, after: Any, xp: Any) -> tu
 lstm_gates = declare(
     "lstm_gates(gates, c) -> h, after",
     lambda xp, gates, c: lstm_array(gates, c, xp),
-    gates=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp)[0],
-    c=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp)[1],
+    together=lambda xp, g, gates, c, after: lstm_back(*g, gates, c, after, xp),
     batch="leading",
     node_name="MulBackward0",
     examples=["2x8, 2x2", "4, 1", "0x4, 0x1"],
@@ -67,6 +67,94 @@ lstm_gates = declare(
 
     With i, f, g, o the parts of `gates` along the last dimension: c' = sigmoid(f) c +
     sigmoid(i) tanh(g) and h' = sigmoid(o) tanh(c'). Hochreiter and Schmidhuber, 1997.""",
+)
+
+
+def turned(xp: Any, w: Any) -> Any:
+    """The transposed matrices."""
+    return xp.transpose(w, dim0=w.ndim - 2, dim1=w.ndim - 1)
+
+
+@quick("lstm_layer")
+def layer_array(added: Any, h: Any, c: Any, w: Any, reverse: bool, xp: Any) -> tuple[Any, ...]:
+    """The forward of `lstm_layer`."""
+    dim, steps = added.ndim - 3, added.shape[-3]
+    by, each = turned(xp, w), [()] * steps
+    for t in reversed(range(steps)) if reverse else range(steps):
+        h, c = each[t] = lstm_array(added[..., t, :, :] + xp.matmul(h, by), c, xp)
+    hs, cs = zip(*each, strict=True)
+    return xp.stack(*hs, dim=dim), xp.stack(*cs, dim=dim), h, c
+
+
+@quick("lstm_layer_back")
+def layer_back(
+    g_out: Any, g_cells: Any, g_h: Any, g_c: Any, added: Any, h: Any, c: Any, w: Any, out: Any,
+    cells: Any, reverse: bool, xp: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The cotangents of all inputs of `lstm_layer`."""
+    dim, steps = added.ndim - 3, added.shape[-3]
+
+    def before(first: Any, states: Any) -> Any:
+        first = xp.unsqueeze(first, dims=(dim,))
+        if reverse:
+            return xp.cat(states[..., 1:, :, :], first, dim=dim)
+        return xp.cat(first, states[..., :-1, :, :], dim=dim)
+
+    def in_rows(x: Any) -> Any:
+        return xp.reshape(x, shape=(*x.shape[:dim], steps * x.shape[-2], x.shape[-1]))
+
+    rows, cs = in_rows(before(h, out)), before(c, cells)
+    gates = added + xp.reshape(xp.matmul(rows, turned(xp, w)), shape=added.shape)
+    each, by = [None] * steps, xp.conj(w)
+    for t in range(steps) if reverse else reversed(range(steps)):
+        of_h, of_c = g_out[..., t, :, :] + g_h, g_cells[..., t, :, :] + g_c
+        now = gates[..., t, :, :], cs[..., t, :, :], cells[..., t, :, :]
+        each[t], g_c = lstm_back(of_h, of_c, *now, xp)
+        g_h = xp.matmul(each[t], by)
+    g = xp.stack(*each, dim=dim)
+    return g, g_h, g_c, xp.matmul(turned(xp, in_rows(g)), xp.conj(rows))
+
+
+def _by_rows(xp: Any, size: int, inputs: Any, flags: Any, /, *, reverse: bool) -> tuple[Any, ...]:
+    """The rule of `lstm_layer`: examples are more rows, or, with weights of their own, stacked."""
+    data, w = batching.with_batch(size, inputs[:3], flags[:3]), inputs[3]
+    if flags[3]:
+        return xp.lstm_layer(*data, w, reverse=reverse)  # type: ignore[no-any-return]
+
+    def joined(x: Any) -> Any:
+        last = x.ndim - 2
+        x = xp.permute(x, dims=(*range(1, last), 0, last, last + 1))
+        return xp.reshape(x, shape=(*x.shape[: last - 1], size * x.shape[-2], x.shape[-1]))
+
+    def parted(x: Any) -> Any:
+        last = x.ndim - 2
+        x = xp.reshape(x, shape=(*x.shape[:last], size, x.shape[-2] // size, x.shape[-1]))
+        return xp.permute(x, dims=(last, *range(last), last + 1, last + 2))
+
+    return tuple(map(parted, xp.lstm_layer(*map(joined, data), w, reverse=reverse)))
+
+
+lstm_layer = declare(
+    "lstm_layer(added, h, c, w, *, reverse) -> out, cells, last_h, last_c",
+    lambda xp, added, h, c, w, *, reverse: layer_array(added, h, c, w, reverse, xp),
+    together=lambda xp, g, added, h, c, w, out, cells, reverse: layer_back(
+        *g, added, h, c, w, out, cells, reverse, xp
+    ),
+    batch=_by_rows,
+    node_name=lambda node: (
+        "MkldnnRnnLayerBackward0" if node.layout[0][1] == np.float32 else "LstmLayerBackward0"
+    ),
+    examples=[
+        example("3x2x8, 2x2, 2x2, 8x2", reverse=False),
+        example("2x1x4, 1x1, 1x1, 4x1", reverse=True),
+        example("2x0x4, 0x1, 0x1, 4x1", reverse=False),
+    ],
+    flops=lambda results, added, h, c, w, reverse: int(2 * added.size * w.shape[-1]),
+    doc="""The hidden and cell states of all steps of a layer, and of the last step.
+
+    `added` is what the input adds to the gates, (T, N, 4 H), `w` (4 H, H); h and c, the states
+    before the first step, are (N, H). Each step is `lstm_gates` of what is added and h w^T. With
+    `reverse` the last step comes first.""",
 )
 
 
@@ -93,9 +181,7 @@ def gru_back(g: Any, x_gates: Any, h_gates: Any, h: Any, xp: Any) -> tuple[Any, 
 gru_gates = declare(
     "gru_gates(x_gates, h_gates, h)",
     lambda xp, x_gates, h_gates, h: gru_array(x_gates, h_gates, h, xp),
-    x_gates=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[0],
-    h_gates=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[1],
-    h=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp)[2],
+    together=lambda xp, g, x_gates, h_gates, h: gru_back(g, x_gates, h_gates, h, xp),
     batch="leading",
     node_name="AddBackward0",
     examples=["2x6, 2x6, 2x2", "3, 3, 1", "0x3, 0x3, 0x1"],

@@ -7,6 +7,8 @@ NOTE [How a layer runs]
 2. Padded and packed input take one path: a step reads as many rows as there are sequences that
    long, so a finished sequence leaves the batch, or, backwards in time, joins it.
 3. States are tuples: (h,) for RNN and GRU, (h, c) for LSTM.
+4. A layer of an LSTM whose sequences are of one length is one record, `lstm_layer`, which saves its
+   result; as in PyTorch, users see that in single precision alone, and write to a copy otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
+from ... import dtypes
+from ...engine.namespaces import recorded
+from ...engine.registry import renamed
 from ...engine.tensor import Tensor
 from ..activation.piecewise import relu
 from ..elementwise.trigonometry import tanh
@@ -66,6 +71,16 @@ def run_layers(
     return data, [stack(list(column), 0) for column in zip(*last, strict=True)]
 
 
+def _fit(added: Any, start: Any, w: Any) -> bool:
+    """Whether nothing is to be broadcast or cast, or is wrong, in the steps of an LSTM."""
+    (four, width), (_, rows, gates) = w.shape, added.shape
+    sizes = all(x.shape == (rows, width) and x.dtype is w.dtype for x in start)
+    return sizes and four == gates == 4 * width and added.dtype is w.dtype
+
+
+_stacked = renamed(recorded.clone, "StackBackward0")
+
+
 def _direction(
     layers: Layers, data: Any, sizes: list[int], start: Any, weights: list[Any], backwards: bool
 ) -> tuple[Tensor, Any]:
@@ -76,6 +91,10 @@ def _direction(
         b_ih, b_hh = weights[2] + weights[3], None
     projected = len(weights) > (4 if layers.bias else 2)
     added: Any = linear(data, weights[0], b_ih)
+    alone = layers.mode == "LSTM" and not (sizes or projected or halves)
+    if alone and _fit(added, start, weights[1]):
+        out, _, *end = rnn_cells.lstm_layer(added, *start, weights[1], reverse=backwards)
+        return (out if out.dtype is dtypes.float32 else _stacked(out)), end
     steps = added.split(sizes, 0) if sizes else added.unbind(0)
     step = _step(layers.mode, weights[1], b_hh, weights[-1] if projected else None)
     run = _run_back if backwards else _run

@@ -201,6 +201,22 @@ def lstm_gates(g: Graph, gates: str, c: str) -> Any:
     return g.Mul(g.Sigmoid(o), g.Tanh(after)), after
 
 
+@exports("lstm_layer")
+def lstm_layer(g: Graph, added: str, h: str, c: str, w: str, *, reverse: bool) -> Any:
+    """Export all steps of an LSTM: their hidden and cell states, and those of the last."""
+    steps = g.fixed(0, 0)
+    every = g.Split(added, outputs=steps, axis=0, num_outputs=steps)
+    each, by = [("", "")] * steps, g.Transpose(w, perm=[1, 0])
+    for t in reversed(range(steps)) if reverse else range(steps):
+        one = g.Squeeze(every if steps == 1 else every[t], [0])
+        h, c = each[t] = lstm_gates(g, g.Add(one, g.MatMul(h, by)), c)
+    all_states = [
+        g.Concat(*[g.Unsqueeze(x, [0]) for x in states], axis=0)
+        for states in zip(*each, strict=True)
+    ]
+    return [*all_states, h, c]
+
+
 @exports("gru_gates")
 def gru_gates(g: Graph, x_gates: str, h_gates: str, h: str) -> Any:
     """Export a step of a GRU: the next hidden state."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FlopCounterMode"]
 
+BOTH = ("attention", "lstm_layer")  # records whose formula makes two products for each
 SEEN = "_flops"  # where a node's dictionary has what its product took, and in which modules
 WHOLE = "Global"
 UNITS = ("", "K", "M", "G", "T", "P")
@@ -86,7 +87,7 @@ class FlopCounterMode(Watcher):
         flops, paths = node.__dict__.get(SEEN, (0, ()))
         if flops:
             made = sum(each is not None for each in contributions[:2])
-            self.add(node.op.name, flops * (2 if node.op.name == "attention" else made), paths)
+            self.add(node.op.name, flops * (2 if node.op.name in BOTH else made), paths)
         return contributions
 
     def add(self, name: str, flops: int, paths: Sequence[str]) -> None:
