@@ -173,6 +173,12 @@ def clipped(x):
 
 
 @call("fd", array(3, 4))
+def clipped_zeros(x):
+    zeros = x * 0
+    return tuple(np.copysign(1, zeros.clip(*bounds)) for bounds in ((0, 1), (-1, -0.0), (0, None)))
+
+
+@call("fd", array(3, 4))
 def rounded(x):
     return np.round(x * 2), np.rint(x)
 

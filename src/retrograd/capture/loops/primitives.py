@@ -343,13 +343,15 @@ def conjugate(given: Given) -> list[Loop]:
 
 @lowers("clip")
 def clip(given: Given) -> list[Loop]:
-    """Values between two bounds."""
+    """Values between two bounds: of zeros, two bounds leave the value's, one gives its own."""
     given.take_out()
     low, high = given.named("min", "max")
     x, made = given.part(0), list[Loop]()
     for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
         if bound is not None:
-            made.append(mapped(ufunc, [x, given.operand(bound)], given.out))
+            pair = [x, given.operand(bound)]  # the second counts where both are zeros
+            pair = pair if low is None or high is None else pair[::-1]
+            made.append(mapped(ufunc, pair, given.out))
             x = given.out
     if not made or given.out.dtype != given.part(0).dtype:
         raise Opaque("clip without bounds, or to another dtype")
