@@ -241,6 +241,20 @@ def test_a_table_that_is_computed_has_a_dense_gradient():
     assert weight.grad.tolist() == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0]]
 
 
+@pytest.mark.parametrize("indices", [1, [1, 2], [[1, 2]]])
+@pytest.mark.parametrize("skip", [None, 2])
+def test_rows_that_are_looked_up_are_no_view(indices, skip):
+    """A write to them keeps the hooks that they have."""
+    rows = table(padding_idx=skip)(rg.tensor(indices))
+    assert (rows._is_view(), rows.grad_fn.name()) == (False, "EmbeddingBackward0")
+    seen = []
+    rows.register_hook(lambda g: seen.append(g.tolist()))
+    rows.mul_(3)
+    assert rows.grad_fn.name() == "MulBackward0"
+    rows.sum().backward()
+    assert seen == [rg.full(rows.shape, 3.0).tolist()]
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_bags_have_sparse_gradients(mode):
     bags = rg.nn.EmbeddingBag(5, 2, mode=mode, sparse=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.registry import declare, example
+from ....engine.dispatch import as_non_view
+from ....engine.registry import declare, example, name_node
 from ....engine.tensor import Tensor, new_tensor
 from ....kernels.allocation import copied
 from .array import Sparse
@@ -106,7 +107,8 @@ def lookup(weight: Tensor, input: Tensor, skip: int | None) -> Tensor:
         kept = np.flatnonzero(flat != skip)
         every = picked(weight.detach(), pattern=Pattern(flat[None], weight.shape))
         rows = every.index_copy(0, new_tensor(kept), rows_at(weight, flat[kept]))
-    return rows.reshape((*input.shape, weight.shape[1]))
+    found = as_non_view(rows.reshape((*input.shape, weight.shape[1])))
+    return name_node(found, "EmbeddingBackward0")
 
 
 def rows_at(weight: Tensor, indices: Any) -> Tensor:
