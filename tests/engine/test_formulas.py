@@ -22,6 +22,14 @@ def test_functions_in_a_formula_are_explained_unless_tensors_have_them():
     assert helpers_of(OPS["sin"]) == {}
     assert helpers_of(OPS["relu"])["gate"].startswith("`input` with zeros where `signal` is not")
     assert "exponent * input ** (exponent - 1)" in helpers_of(OPS["pow"])["_next_derivative"]
+    assert helpers_of(OPS["gru_gates"])["gru_back"].startswith("The cotangents of both gates")
+
+
+def test_one_formula_for_all_inputs_is_told_by_number():
+    text = "`lstm_back(*g, gates, c, after, xp)`"
+    assert formulas_of(OPS["lstm_gates"]) == {
+        "gates": f"number 0 of {text}", "c": f"number 1 of {text}",
+    }  # fmt: skip
 
 
 def test_help_of_a_node_says_its_op_its_formula_and_what_it_saves():

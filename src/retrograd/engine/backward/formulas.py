@@ -76,7 +76,8 @@ def helpers_of(op: Any) -> dict[str, str]:
     for function, text in zip(own.values(), formulas_of(op).values(), strict=True):
         known = inspect.unwrap(function).__globals__
         for name in re.findall(r"\b([A-Za-z_]\w*)\(", text):
-            doc = getattr(getattr(recorded, name, None) or known.get(name), "__doc__", None)
+            called = getattr(recorded, name, None) or known.get(name)
+            doc = getattr(called, "function", called).__doc__  # of a `quick` one
             if doc and not hasattr(Tensor, name):
                 found[name] = sentence(doc)
     return found
