@@ -109,6 +109,24 @@ def test_states_of_one_row_of_an_lstm_are_broadcast(sizes):
     rg.testing.assert_close(gradients(states), whole, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["gru_cell", "lstm_cell"])
+@pytest.mark.parametrize("sizes", [((4, 2), (3,)), ((2,), (4, 3)), ((4, 2), (1, 3))])
+def test_cells_broadcast_states_and_data(name, sizes):
+    rg.manual_seed(6)
+    x, h = (rg.randn(size, dtype=rg.float64, requires_grad=True) for size in sizes)
+    rows = 9 if name == "gru_cell" else 12
+    weights = [rg.randn(rows, size, dtype=rg.float64, requires_grad=True) for size in (2, 3)]
+
+    def gradients(x_given, h_given):
+        state = h_given if name == "gru_cell" else (h_given, h_given)
+        out = getattr(rg, name)(x_given, state, *weights)
+        loss = (out**2).sum() if name == "gru_cell" else (out[0] ** 2).sum() + out[1].sum()
+        return rg.autograd.grad(loss, [x, h, *weights])
+
+    whole = gradients(x.expand(4, 2), h.expand(4, 3))
+    rg.testing.assert_close(gradients(x, h), whole, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize(("of_data", "of_weights"), [(True, False), (False, True), (True, True)])
 def test_layers_of_an_lstm_run_batched(of_data, of_weights):
     rg.manual_seed(3)

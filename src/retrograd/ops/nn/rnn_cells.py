@@ -53,7 +53,7 @@ def lstm_back(g_h: Any, g_c: Any, gates: Any, c: Any, after: Any, xp: Any) -> tu
         share * xp.conj(i * (1 - new * new)),
         g_h * xp.conj(squashed * o * (1 - o)),
     )
-    return xp.cat(*each, dim=gates.ndim - 1), share * xp.conj(f)
+    return xp.cat(*each, dim=share.ndim - 1), share * xp.conj(f)
 
 
 lstm_gates = declare(
@@ -174,8 +174,8 @@ def gru_back(g: Any, x_gates: Any, h_gates: Any, h: Any, xp: Any) -> tuple[Any, 
     n = xp.tanh(n + r * hn)
     new = g * xp.conj((1 - z) * (1 - n * n))
     reset, update = new * xp.conj(hn * r * (1 - r)), g * xp.conj((h - n) * z * (1 - z))
-    x = xp.cat(reset, update, new, dim=h.ndim - 1)
-    return x, xp.cat(reset, update, new * xp.conj(r), dim=h.ndim - 1), g * xp.conj(z)
+    x = xp.cat(reset, update, new, dim=g.ndim - 1)
+    return x, xp.cat(reset, update, new * xp.conj(r), dim=g.ndim - 1), g * xp.conj(z)
 
 
 gru_gates = declare(
