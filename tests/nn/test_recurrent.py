@@ -109,6 +109,18 @@ def test_states_of_one_row_of_an_lstm_are_broadcast(sizes):
     rg.testing.assert_close(gradients(states), whole, rtol=1e-12, atol=1e-13)
 
 
+def test_the_function_of_an_lstm_takes_one_sequence_and_stacks_of_batches():
+    layer = nn.LSTM(2, 3, dtype=rg.float64)
+    x, state = rg.ones(4, 2, dtype=rg.float64), rg.zeros(1, 3, dtype=rg.float64)
+    expected, _ = layer(x)
+    for sizes in ((), (2, 5)):
+        start = state.reshape(1, *[1 for _ in sizes], 3).expand(1, *sizes, 3)
+        data = x.reshape(4, *[1 for _ in sizes], 2).expand(4, *sizes, 2)
+        weights = list(layer.parameters())
+        out, _, _ = rg.lstm(data, (start, start), weights, True, 1, 0.0, True, False, False)
+        rg.testing.assert_close(out[(slice(None), *[0 for _ in sizes])], expected)
+
+
 @pytest.mark.parametrize("name", ["gru_cell", "lstm_cell"])
 @pytest.mark.parametrize("sizes", [((4, 2), (3,)), ((2,), (4, 3)), ((4, 2), (1, 3))])
 def test_cells_broadcast_states_and_data(name, sizes):

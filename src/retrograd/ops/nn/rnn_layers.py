@@ -73,9 +73,11 @@ def run_layers(
 
 def _fit(added: Any, start: Any, w: Any) -> bool:
     """Whether nothing is to be broadcast or cast, or is wrong, in the steps of an LSTM."""
-    (four, width), (_, rows, gates) = w.shape, added.shape
-    sizes = all(x.shape == (rows, width) and x.dtype is w.dtype for x in start)
-    return sizes and four == gates == 4 * width and added.dtype is w.dtype
+    h, c = start
+    if not (h.dtype is c.dtype is added.dtype is w.dtype and h.ndim == 2 and h.shape == c.shape):
+        return False
+    rows, width = h.shape
+    return bool(w.shape == (4 * width, width) and added.shape[1:] == (rows, 4 * width))
 
 
 _stacked = renamed(recorded.clone, "StackBackward0")
