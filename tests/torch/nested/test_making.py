@@ -250,3 +250,10 @@ def test_nested_tensors_begin_where_their_memory_does():
     for layout in (rg.strided, rg.jagged):
         t = rg.nested.nested_tensor([rg.ones(2), rg.ones(3)], layout=layout)
         assert t.storage_offset() == 0
+
+
+@pytest.mark.parametrize("layout", [rg.strided, rg.jagged])
+def test_a_nested_tensor_goes_to_the_meta_device(layout):
+    there = rg.nested.nested_tensor([rg.ones(2), rg.ones(3)], layout=layout).to("meta")
+    assert (there.is_nested, there.device.type, there.size(0)) == (True, "meta", 2)
+    assert (there * 2).device.type == "meta"

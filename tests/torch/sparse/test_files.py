@@ -84,3 +84,19 @@ def test_sparse_tensors_are_read(safely):
 @pytest.mark.parametrize(("content", "read"), list(hostile.readers([hostile.FILES / "sparse.pt"])))
 def test_a_file_altered_at_random_gives_data_or_a_clear_error(content, read):
     hostile.test_a_file_altered_at_random_gives_data_or_a_clear_error(content, read)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_a_sparse_tensor_goes_to_the_meta_device(layout):
+    x = rg.eye(3).to_sparse(layout=getattr(rg, layout))
+    there = x.to("meta", rg.float64)
+    assert (there.device.type, there.dtype, there.shape) == ("meta", rg.float64, (3, 3))
+    assert (there.layout, there._nnz(), there.values().device.type) == (x.layout, 3, "meta")
+    assert "values=tensor(..., size=(3,))" in repr(there)
+    with pytest.raises(NotImplementedError, match="no data"):
+        there.to("cpu")
+    file = io.BytesIO()
+    rg.save(x, file)
+    file.seek(0)
+    with pytest.raises(NotImplementedError, match="load it on the cpu, then"):
+        rg.load(file, map_location="meta")

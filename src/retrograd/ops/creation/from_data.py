@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,11 @@ def where_of(spec: Any) -> device:
 
 def empty_on(array: Any, where: device) -> Any:
     """An array on a device: itself if it is there, without data, or with whatever memory holds."""
-    if not has_memory(array) or has_values(array) != (where.type == "meta"):
+    if has_values(array) != (where.type == "meta"):
+        return array
+    if hasattr(array, "of"):  # a layout, which is where its data are
+        return array.of(partial(empty_on, where=where))
+    if not has_memory(array):
         return array
     if where.type == "meta":
         return load("retrograd.kernels.meta").like(array)

@@ -87,7 +87,8 @@ def to(
     if device is not None and as_device(device).type != self.device.type:
         if self.is_meta:
             raise NotImplementedError(NO_DATA)
-        self = new_tensor(from_data.empty_on(self._array, as_device(device)))
+        there = from_data.empty_on(self._array, as_device(device))
+        self = there.tensor() if has_class(there) else new_tensor(there)
     target = self.dtype.numpy if dtype is None else from_data.check_dtype(dtype, "to")
     found = convert(self, target, flags[1] if len(flags) > 1 else copy)
     lies = memory_format is contiguous_format and not channels_inside(found._array)

@@ -186,8 +186,9 @@ def sparse_parts(tensor: Tensor, indent: int) -> str:
     lines = []
     for name, part in held.items():
         start = f"{name.lstrip('_')}=tensor("
-        size = f", size={tuple(part.shape)}" * (not part.numel())
-        lines.append(f"{start}{elements(part._array, indent + len(start))}{size})")
+        size = f", size={tuple(part.shape)}" * (part.is_meta or not part.numel())
+        shown = "..." if part.is_meta else elements(part._array, indent + len(start))
+        lines.append(f"{start}{shown}{size})")
     return (",\n" + " " * indent).join(lines)
 
 

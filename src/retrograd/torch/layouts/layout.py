@@ -23,6 +23,7 @@ from ...engine.overriding import PASSED
 from ...engine.record import finish
 from ...engine.tensor import Tensor, cell_of, new_tensor
 from ...engine.transforms.interpreted import Interpreted
+from ...kernels.allocation import has_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +92,11 @@ class Layout(Interpreted):
         if op.name in self.own and all(isinstance(t, Tensor) for t in inputs):
             return finish(op, inputs, computed(op, inputs, params), params)
         return self.rules.get(op.name, self.rules["*"])(op, *inputs, **params)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether its data have values, and are not on the meta device."""
+        return has_values(getattr(self, self.parts[0]))
 
     def tensor(self) -> Tensor:
         """A tensor with this array."""

@@ -63,7 +63,6 @@ class Sparse(Layout):
         "Could not run '{}' with arguments from the 'SparseCPU' backend: it is not there for {}. "
         "Make them dense: x.to_dense()"
     )
-    has_values = True
 
     def __init__(self, values: Any, pattern: Pattern) -> None:
         self.values, self.pattern = values, pattern

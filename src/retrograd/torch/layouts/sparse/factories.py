@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....engine.tensor import Tensor, set_requires_grad
+from ....kernels.allocation import has_values
 from ....ops.creation.factories import shape_of, zeros
 from ....ops.creation.from_data import check_device, tensor
 from .pattern import Pattern
@@ -19,10 +20,17 @@ NNZ = (
     "Give a value for each column of indices"
 )
 
+NO_PLACES = (
+    "a sparse tensor needs the values of its indices, which the meta device has not. Make or load "
+    "it on the cpu, then x.to('meta')"
+)
+
 
 def as_integers(data: Any, what: str) -> Any:
     """Indices as an array of int64; RuntimeError for what are no whole numbers."""
     array = data._array if isinstance(data, Tensor) else np.asarray(data)
+    if not has_values(array):
+        raise NotImplementedError(NO_PLACES)
     kind = array.dtype.kind
     if array.size and (kind not in "iuf" or (kind == "f" and (np.floor(array) != array).any())):
         raise RuntimeError(
