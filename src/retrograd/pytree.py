@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     Test = Callable[[Any], bool]
 
 __all__ = [
-    "broadcast", "flatten", "is_container", "is_leaf", "map_leaves", "register", "same_structure",
-    "unflatten",
+    "broadcast", "flatten", "is_container", "map_leaves", "register", "same_structure", "unflatten",
 ]  # fmt: skip
 
 
@@ -37,12 +36,8 @@ def register(kind: type, apart: Callable[[Any], Any], together: Callable[[Any, A
 
 def is_container(tree: Any) -> bool:
     """Whether `tree` is no leaf."""
-    return isinstance(tree, CONTAINERS) or type(tree) in REGISTERED
-
-
-def is_leaf(tree: Any) -> bool:
-    """Whether `tree` is no container."""
-    return not isinstance(tree, CONTAINERS) and type(tree) not in REGISTERED
+    kind = type(tree)
+    return issubclass(kind, CONTAINERS) or kind in REGISTERED
 
 
 def parts_of(tree: Any) -> Any:
@@ -52,47 +47,51 @@ def parts_of(tree: Any) -> Any:
     return tree.values() if isinstance(tree, dict) else tree
 
 
-def flatten(tree: Any, leaf: Test = is_leaf) -> list[Any]:
+def flatten(tree: Any, whole: Test | None = None) -> list[Any]:
     """The leaves of a nested container, in order; dictionaries in the order of their keys.
 
-    `leaf` says what counts as one, here and below.
+    A container that is `whole` counts as a leaf, here and below.
 
     >>> flatten([1, (2, {"a": 3})])
     [1, 2, 3]
     """
-    if leaf(tree):
+    if not is_container(tree) or (whole is not None and whole(tree)):
         return [tree]
     leaves: list[Any] = []
     for part in parts_of(tree):
-        if leaf(part):
-            leaves.append(part)
+        kind = type(part)
+        if issubclass(kind, CONTAINERS) or kind in REGISTERED:  # `is_container`, without a call
+            leaves += flatten(part, whole)
         else:
-            leaves += flatten(part, leaf)
+            leaves.append(part)
     return leaves
 
 
-def unflatten(like: Any, leaves: Any, leaf: Test = is_leaf) -> Any:
+def unflatten(like: Any, leaves: Any, whole: Test | None = None) -> Any:
     """A container built like `like`, with other leaves.
 
     >>> unflatten([1, (2, 3)], [10, 20, 30])
     [10, (20, 30)]
     """
-    return _build(like, iter(leaves), leaf)
+    return _build(like, iter(leaves), whole)
 
 
-def _build(like: Any, leaves: Iterator[Any], leaf: Test) -> Any:
-    if leaf(like):
+def _build(like: Any, leaves: Iterator[Any], whole: Test | None) -> Any:
+    kind = type(like)
+    if not (issubclass(kind, CONTAINERS) or kind in REGISTERED):
         return next(leaves)
-    if type(like) in REGISTERED:
-        apart, together = REGISTERED[type(like)]
+    if whole is not None and whole(like):
+        return next(leaves)
+    if kind in REGISTERED:
+        apart, together = REGISTERED[kind]
         found, context = apart(like)
-        return together([_build(part, leaves, leaf) for part in found], context)
-    if isinstance(like, dict):
+        return together([_build(part, leaves, whole) for part in found], context)
+    if issubclass(kind, dict):
         built = copy.copy(like)  # of its class, whatever that is made from
-        built.update((key, _build(part, leaves, leaf)) for key, part in like.items())
+        built.update({key: _build(part, leaves, whole) for key, part in like.items()})
         return built
-    parts = [_build(part, leaves, leaf) for part in like]
-    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+    parts = [_build(part, leaves, whole) for part in like]
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def same_structure(tree: Any, like: Any) -> bool:
@@ -126,7 +125,7 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     return unflatten(tree, [function(leaf) for leaf in flatten(tree)])
 
 
-def broadcast(prefix: Any, tree: Any, leaf: Test = is_leaf) -> list[Any]:
+def broadcast(prefix: Any, tree: Any, whole: Test | None = None) -> list[Any]:
     """A leaf for each leaf of `tree`: those of `prefix`, one of which may stand for a whole part.
 
     Raises ValueError where `prefix` is not built like the beginning of `tree`.
@@ -135,15 +134,15 @@ def broadcast(prefix: Any, tree: Any, leaf: Test = is_leaf) -> list[Any]:
     [0, 0, None]
     """
     if not is_container(prefix):
-        return [prefix] * len(flatten(tree, leaf))
+        return [prefix] * len(flatten(tree, whole))
     alike = isinstance(tree, type(prefix)) and len(parts_of(prefix)) == len(parts_of(tree))
     if not alike or (isinstance(prefix, dict) and prefix.keys() != tree.keys()):
         raise ValueError(
-            f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree, leaf))}"
+            f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree, whole))}"
         )
     pairs = (
         [(prefix[key], tree[key]) for key in tree]
         if isinstance(prefix, dict)
         else zip(parts_of(prefix), parts_of(tree), strict=True)
     )
-    return [each for part, subtree in pairs for each in broadcast(part, subtree, leaf)]
+    return [each for part, subtree in pairs for each in broadcast(part, subtree, whole)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
-from ..engine.transforms.batch import Batch, at_levels, is_batch
+from ..engine.transforms.batch import Batch, is_batch
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
 from ..errors import UnbatchableError
@@ -210,7 +210,7 @@ def on_batches(
     dims = pytree.map_leaves(
         lambda a: a._array.dim if level.holds(a) and not a._array.shared else None, tuple(args)
     )
-    with at_levels(level.outer):
+    with modes.Changed(levels=level.outer):
         if all(dim is None for dim in pytree.flatten(dims)):  # all examples share the arguments
             output = cls.apply(*held, **kwargs)
             places: list[int | None] = [None] * len(pytree.flatten(output))

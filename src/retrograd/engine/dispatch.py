@@ -108,7 +108,9 @@ def run(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any = No
             return by_name(op, inputs, params)
     carriers = [t._array for t in inputs if isinstance(t, Tensor) and not has_memory(t._array)]
     if carriers:
-        return min(carriers, key=precedence).interpret(op, inputs, params)
+        alike = len({*map(type, carriers)}) == 1
+        first = carriers[0] if alike else min(carriers, key=precedence)
+        return first.interpret(op, inputs, params)
     if error is not None:
         return failed(op, inputs, params, error)
     if modes.state.dispatchers:

@@ -51,7 +51,11 @@ def finish(
     single = op.outputs == 1
     arrays = (results,) if single else results
     made = isinstance(arrays[0], Tensor)
-    outputs = list(arrays) if made else [tensor_of(as_array(array)) for array in arrays]
+    outputs = (
+        list(arrays) if made
+        else [tensor_of(as_array(array)) for array in arrays] if level is None
+        else [*map(new_tensor, arrays)]
+    )  # fmt: skip
     state = modes.state
     if state.records and op.formulas:
         record(op, inputs, outputs, params, level)
@@ -70,7 +74,8 @@ def record(
 ) -> None:
     """Give the outputs of a call a node, if an input has one; `level` is as in `finish`."""
     edges = tuple([
-        None if t is None or (level is not None and not level.holds(t)) else node_of(t)
+        None if t is None or t._node is None or (level is not None and not level.holds(t))
+        else node_of(t)
         for t in op.differentiable(inputs)
     ])  # fmt: skip
     if not any(edges):

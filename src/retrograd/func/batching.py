@@ -70,12 +70,11 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves = pytree.flatten(args, is_leaf)
+        leaves = pytree.flatten(args, is_own)
         dims = dims_of(in_dims, args, leaves, func)
         size = size_of(leaves, dims)
         examples = [
-            leaf if dim is None else in_front(leaf, dim)
-            for leaf, dim in zip(leaves, dims, strict=True)
+            in_front(leaf, dim) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
         ]
         step = size if chunk_size is None else chunk_size
         call = functools.partial(_at_once, func, args, kwargs, dims, randomness)
@@ -140,8 +139,10 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Any) -
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
                          "or you are trying to vmap over a function with no inputs. The latter is "
                          "unsupported.")  # fmt: skip
+    if isinstance(in_dims, int):
+        return [_dim_of(leaf, in_dims, start) for leaf in leaves]
     try:
-        dims = pytree.broadcast(in_dims, args, is_leaf)
+        dims = pytree.broadcast(in_dims, args, is_own)
     except ValueError as error:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "
@@ -202,16 +203,15 @@ def _at_once(
 
     What the function writes to its arguments is written at once: `argument`.
     """
-    level = BatchLevel(size, randomness)
-    attempt = Attempt(level)
+    level = Attempt(size, randomness)
     try:
-        with level, modes.Changed(before_write=attempt.before_write):
+        with level:
             given = [
                 leaf if dim is None else example_of(leaf, level, dim)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
-            like = func(*pytree.unflatten(args, given, is_leaf), **kwargs)
-            leaves = [checked(leaf, func) for leaf in pytree.flatten(like, is_leaf)]
+            like = func(*pytree.unflatten(args, given, is_own), **kwargs)
+            leaves = [checked(leaf, func) for leaf in pytree.flatten(like, is_own)]
             results = [all_of(leaf, level, func) for leaf in leaves]
         shared = [
             not is_own(leaf) and (not level.holds(leaf) or leaf._array.shared) for leaf in leaves
@@ -220,7 +220,7 @@ def _at_once(
     except UnbatchableError as error:
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
-        attempt.undo()
+        level.undo()
         level.rewind()
         if randomness != "different":
             text = LACKS if error.advice else LOOPED
@@ -229,22 +229,27 @@ def _at_once(
     return _singly(func, args, kwargs, dims, randomness, examples, size)
 
 
-class Attempt:
-    """What a call that may fail half-way has written to tensors from outside of it."""
+class Attempt(BatchLevel):
+    """A batched call that may fail half-way, and what it has written to tensors from outside."""
 
-    def __init__(self, level: BatchLevel) -> None:
-        self.level = level
-        self.outer = modes.state.before_write
+    def __init__(self, size: int, randomness: str) -> None:
+        super().__init__(size, randomness)
+        self.watcher = modes.state.before_write
         self.originals: dict[int, tuple[Tensor, Any, Any]] = {}
         self.turns: dict[int, tuple[Tensor, int]] = {}
 
+    def __enter__(self) -> Attempt:
+        batches = (*modes.state.batches, self)
+        self.before = modes.change(batches=batches, before_write=self.before_write)
+        return self
+
     def before_write(self, target: Tensor) -> None:
         """Keep the values and the history that `target`, or its base, had first."""
-        if self.outer is not None:
-            self.outer(target)
+        if self.watcher is not None:
+            self.watcher(target)
         self.turns.setdefault(id(target), (target, len(target._turns)))
         base = base_of(target)
-        if id(base) not in self.originals and not self.level.holds(base):
+        if id(base) not in self.originals and not self.holds(base):
             self.originals[id(base)] = base, base._array.copy(), base._node
 
     def undo(self) -> None:
@@ -286,8 +291,8 @@ def _singly(
             for leaf, dim in zip(examples, dims, strict=True)
         ]
         with level:
-            like = func(*pytree.unflatten(args, given, is_leaf), **kwargs)
-        rows.append([checked(leaf, func) for leaf in pytree.flatten(like, is_leaf)])
+            like = func(*pytree.unflatten(args, given, is_own), **kwargs)
+        rows.append([checked(leaf, func) for leaf in pytree.flatten(like, is_own)])
     columns = list(zip(*rows, strict=True))
     shared = [all(_alike(row, column[0]) for row in column) for column in columns]
     return [stack(column) for column in columns], shared, like
@@ -314,10 +319,11 @@ def checked(leaf: Any, func: Any) -> Any:
 
 def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, func: Any) -> Any:
     """The outputs with the batch dimension where `out_dims` wants it."""
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and is_leaf(like):
+    alone = is_own(like) or not pytree.is_container(like)
+    if alone and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
     try:
-        places = pytree.broadcast(out_dims, like, is_leaf)
+        places = pytree.broadcast(out_dims, like, is_own)
     except ValueError as error:
         raise ValueError(
             f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
@@ -327,7 +333,7 @@ def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, fu
         if place is None and not same:
             raise ValueError(DIFFERS.format(name=name_of(func)))
     return pytree.unflatten(
-        like, [moved(t, place) for t, place in zip(results, places, strict=True)], is_leaf
+        like, [moved(t, place) for t, place in zip(results, places, strict=True)], is_own
     )
 
 
@@ -350,12 +356,7 @@ def moved(t: Tensor, place: int | None) -> Tensor:
 
 def is_own(value: Any) -> bool:
     """Whether a container puts batch dimensions into its tensors by itself, as tensordict's do."""
-    return hasattr(type(value), "_add_batch_dim")
-
-
-def is_leaf(tree: Any) -> bool:
-    """Whether a tree is handled as a whole."""
-    return pytree.is_leaf(tree) or is_own(tree)
+    return not isinstance(value, Tensor) and hasattr(type(value), "_add_batch_dim")
 
 
 def shape_of(leaf: Any) -> Any:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +52,7 @@ from .interpreted import Interpreted, shares_memory
 from .rules import on_examples, with_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..op import Op
 
@@ -128,7 +127,8 @@ class BatchLevel:
     @property
     def inner(self) -> tuple[Any, ...]:
         """The forward derivatives in progress within the call: batches have their tangents."""
-        return tuple([each for each in modes.state.levels if each not in self.outer])
+        levels = modes.state.levels
+        return levels and tuple([each for each in levels if each not in self.outer])
 
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
@@ -213,8 +213,8 @@ class Batch(Interpreted):
         """The batch itself, which is replaced where it is written; a copy if it may be written."""
         if not self.level.given:
             return self
-        with at_levels(self.level.outer):
-            return Batch(recorded.clone(self.value), self.level, self.shared, self.dim)
+        value = at_levels(self.level.outer, recorded.clone, self.value)
+        return Batch(value, self.level, self.shared, self.dim)
 
     def detached(self) -> Batch:
         """The batch without the history and the tangents that it had before the batched call."""
@@ -305,7 +305,7 @@ class Batch(Interpreted):
         held = target._array
         if not isinstance(held, Batch) or not held.is_given:
             return self
-        with at_levels(held.level.outer):
+        with modes.Changed(levels=held.level.outer):
             held.value.copy_(split(new_tensor(self), held.level))
         return held
 
@@ -362,30 +362,34 @@ class Batch(Interpreted):
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
-        level = max([t._array.level for t in inputs if is_batch(t)], key=lambda each: each.depth)
+        level = self.level
+        for t in inputs:
+            if is_batch(t) and t._array.level.depth > level.depth:
+                level = t._array.level
         if level.left:
             raise RuntimeError(ESCAPED.format(name=op.name))
-        if any(map(is_batch, params.values())):
+        if params and any(map(is_batch, params.values())):
             raise UnbatchableError("a parameter is a batch")
-        ours = [t._array if level.holds(t) else None for t in inputs]
-        held = [t if b is None else b.value for t, b in zip(inputs, ours, strict=True)]
-        flags = [b is not None and not b.shared for b in ours]
+        held, flags = [], []
+        for t in inputs:
+            ours = is_batch(t) and t._array.level is level
+            held.append(t._array.value if ours else t)
+            flags.append(ours and not t._array.shared)
         inner = level.inner
-        with at_levels(level.outer):
-            results = on_examples(op, level.size, held, flags, params)
-        made = tuple([Batch(r, level, not any(flags)) for r in results])
-        with at_levels(inner):
-            given = made[0] if op.outputs == 1 else made
-            tensors = operands(*inputs) if op.is_binary else inputs
-            return finish(op, tensors, given, params, level)
+        results = at_levels(level.outer, on_examples, op, level.size, held, flags, params)
+        shared = not any(flags)
+        made = tuple([Batch(r, level, shared) for r in results])
+        given = made[0] if op.outputs == 1 else made
+        tensors = operands(*inputs) if op.is_binary else inputs
+        return at_levels(inner, finish, op, tensors, given, params, level)
 
 
-SAME: Any = nullcontext()
-
-
-def at_levels(levels: tuple[Any, ...]) -> Any:
-    """A context in which these forward derivatives are in progress, and no others."""
-    return SAME if modes.state.levels == levels else modes.Changed(levels=levels)
+def at_levels(levels: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives where these forward derivatives are in progress, and no others."""
+    if modes.state.levels == levels:
+        return function(*args)
+    with modes.Changed(levels=levels):
+        return function(*args)
 
 
 def write_through(alias: Tensor) -> Tensor:

@@ -76,14 +76,16 @@ def spread(t: Any, flag: bool, size: int) -> Any:
 
 def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
     """Run an elementwise op: examples broadcast from their last dimension, the batch axis first."""
-    shapes = [
-        t._array.shape[flag:] if isinstance(t, Tensor) else ()
+    ranks = [
+        t._array.ndim - flag if isinstance(t, Tensor) else 0
         for t, flag in zip(inputs, flags, strict=True)
     ]
-    ndim = max(len(shape) for shape in shapes)
-    inputs = promoted(op, inputs, shapes)
-    lifted = [raised(t, ndim) if flag else t for t, flag in zip(inputs, flags, strict=True)]
-    result = op.call(*lifted, **params)
+    ndim = max(ranks)
+    if op.is_binary and isinstance(inputs[1], Tensor):
+        inputs = promoted(op, inputs, ranks)
+    if min(ranks) < ndim:
+        inputs = [raised(t, ndim) if flag else t for t, flag in zip(inputs, flags, strict=True)]
+    result = op.call(*inputs, **params)
     first = result[0] if isinstance(result, tuple) else result
     if first._array.ndim <= ndim:  # it has the shape of an input that is not batched
         return None
@@ -98,14 +100,12 @@ def raised(t: Tensor, ndim: int) -> Tensor:
     return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))
 
 
-def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+def promoted(op: Op, inputs: list[Any], ranks: Sequence[int]) -> list[Any]:
     """The inputs in the dtype of one example: the batch axis must not make a 0-d tensor count."""
-    if not op.is_binary or not all(isinstance(t, Tensor) for t in inputs):
-        return inputs
     if inputs[0]._array.dtype == inputs[1]._array.dtype:
         return inputs
     x, y = op.promote(
-        *[np.empty((1,) * len(s), t._array.dtype) for t, s in zip(inputs, shapes, strict=True)]
+        *[np.empty((1,) * n, t._array.dtype) for t, n in zip(inputs, ranks, strict=True)]
     )
     if inputs[1]._array.ndim > y.ndim:  # a batch of 0-d factors has a dimension
         y = dtypes.converted(y, x.dtype)
