@@ -31,7 +31,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Any
 
 from .locks import new_lock
@@ -162,6 +162,8 @@ def change(**fields: Any) -> dict[str, Any]:
     if "member" not in own:
         own |= _defaults | own | {"member": Member()}
     before = {name: own[name] for name in fields}
+    if all(map(is_, before.values(), fields.values())):
+        return before
     try:
         own.update(fields)
         records = own["grad"] and not (own["inference"] or own["below"])
@@ -192,14 +194,16 @@ def set_grad(on: bool) -> bool:
     before: bool = own.get("grad", True)
     if before is on:
         return before
-    if own.get("kind", OTHER) > UNRECORDED or own["below"]:
+    kind: int = own.get("kind", OTHER)
+    if kind == OTHER or own["below"]:
         change(grad=on)
         return before
     try:
         own["grad"] = own["records"] = on
-        own["kind"] = DEFAULT if on else UNRECORDED
-        own["deviates"] = not on
-        own["member"].count(not on)
+        own["kind"] = kind & BATCHED | (DEFAULT if on else UNRECORDED)
+        own["deviates"] = deviates = not on or kind >= BATCHED
+        if deviates is not own["member"].counted:
+            own["member"].count(deviates)
     except BaseException:
         change(grad=before)
         raise

@@ -48,7 +48,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..compiler.door import opened
 from ..kernels.allocation import zeros
-from ..kernels.layout import in_row_major, is_permuted, kept_shape, laid_out, led_by
+from ..kernels.layout import in_row_major, is_array, is_permuted, kept_shape, laid_out, led_by
 from ..locks import load
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays, recorded
@@ -278,6 +278,10 @@ class Op(Kind):
             raise TypeError(f"{self.name}: formulas may not name {sorted(wrong)}")
         plain = self.outputs == 1 and self.exact and not (self.view or self.variadic)
         self.saves, self.facts = tuple(saved), tuple(facts)
+        known = ["self" if name == self.inputs[0] else name for name in saved]
+        self.read = sorted(
+            range(len(saved)), key=lambda place: (saved[place] not in self.inputs, known[place])
+        )
         self.table = Table(
             edges=[self.inputs.index(name) for name in self.vjps],
             reads=[[values.index(name) for name in needs] for needs in self.needs.values()],
@@ -386,7 +390,9 @@ class Op(Kind):
         for i, (name, reads) in enumerate(zip(self.vjps, self.table.reads, strict=True)):
             c, rows = found[i], name in self.flat
             led = leads and name not in self.settled
-            if c is not None and (rows or (led and any(leader._array.strides))):
+            if c is None or not (led or rows) or not is_array(c._array):
+                continue
+            if rows or any(leader._array.strides):
                 given = [leader, *map(values.__getitem__, reads), g]
                 shared = c._view_of is not None or any(c is x for x in given)
                 found[i] = relaid(c, laid_out(*held([c] if rows else [c, *given])), shared)
@@ -399,12 +405,7 @@ class Op(Kind):
 
     def read_order(self, held: Sequence[Any]) -> Sequence[int]:
         """Inputs by PyTorch's names, as far as they are known, then results."""
-
-        def key(place: int) -> tuple[bool, str]:
-            name = self.saves[place]
-            return self.table.saved[place] < 0, "self" if name == self.inputs[0] else name
-
-        return sorted(range(len(held)), key=key)
+        return self.read
 
     def history(self, node: Any, place: int) -> Node | None:
         """The node that a saved value had when it was saved."""

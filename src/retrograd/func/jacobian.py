@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import pytree
+from .. import modes, pytree
 from ..autograd.functional.jacobians import unit_vectors
 from ..autograd.functional.pairs import check_holomorphic, from_cotangents, from_tangents
 from ..autograd.grad import apart
@@ -53,11 +53,11 @@ def jacrev(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         check_chunk(chunk_size, "jacrev")
-        chosen = select(args, argnums, "jacrev")
+        own, named = copied((args, kwargs))
+        chosen = select(own, argnums, "jacrev")
 
         def of_chosen(*given: Any) -> Any:
-            own, named = copied((replaced(args, argnums, given), kwargs))
-            return func(*own, **named)
+            return func(*replaced(own, argnums, given), **named)
 
         output, pull, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
         outs, xs = pytree.flatten(output), pytree.flatten(chosen)
@@ -75,8 +75,12 @@ def jacrev(
 
 
 def copied(tree: Any) -> Any:
-    """A container with copies of the tensors, for one call of a function that may write to them."""
-    return pytree.map_leaves(lambda x: recorded.clone(x) if isinstance(x, Tensor) else x, tree)
+    """A container with copies of the tensors, for one call of a function that may write to them.
+
+    They are no inference tensors: a derivative is what was asked for.
+    """
+    with modes.Changed(inference=False):
+        return pytree.map_leaves(lambda x: recorded.clone(x) if isinstance(x, Tensor) else x, tree)
 
 
 def check_chunk(size: int | None, caller: str) -> None:
@@ -114,8 +118,7 @@ def _shown(name: str, found: Any, x: Tensor, wirtinger: bool) -> Any:
 
 def _built(blocks: Any, output: Any, chosen: Any, argnums: Any, aux: list[Any]) -> Any:
     """The blocks in containers: those of the output outside, those of the arguments inside."""
-    own = pytree.unflatten(blocks, apart(pytree.flatten(blocks)))
-    rows = [_of_arguments(row, chosen, argnums) for row in own]
+    rows = [_of_arguments(row, chosen, argnums) for row in blocks]
     result = pytree.unflatten(output, rows)
     return (result, *aux) if aux else result
 
@@ -150,12 +153,6 @@ def jacfwd(
         xs = pytree.flatten(chosen)
         outputs: list[Any] = []
 
-        def of_chosen(*given: Any) -> Any:
-            own, named = copied((replaced(args, argnums, given), kwargs))
-            result = func(*own, **named)
-            outputs[:] = [result[0] if has_aux else result]
-            return result
-
         blocks_by_x, aux = [], list[Any]()
         outs: list[Tensor] = []
         beside: list[Tensor] = []
@@ -164,11 +161,18 @@ def jacfwd(
             for direction in (1.0, 1j) if x._array.dtype.kind == "c" else (1.0,):
 
                 def one_column(t: Tensor, place: int = place) -> Any:
-                    given = [recorded.zeros_like(other) for other in xs]
-                    given[place] = t
-                    _, moved, *rest = jvp(
-                        of_chosen, chosen, pytree.unflatten(chosen, given), has_aux=has_aux
-                    )
+                    own, named = copied((args, kwargs))
+                    zeros = recorded.zeros_like
+                    tangents = [t if at == place else zeros(x) for at, x in enumerate(xs)]
+
+                    def of_chosen(*given: Any) -> Any:
+                        result = func(*replaced(own, argnums, given), **named)
+                        outputs[:] = [result[0] if has_aux else result]
+                        return result
+
+                    primals = select(own, argnums, "jacfwd")
+                    along = pytree.unflatten(primals, tangents)
+                    _, moved, *rest = jvp(of_chosen, primals, along, has_aux=has_aux)
                     aux[:] = rest
                     kept = [leaf for leaf in pytree.flatten(rest) if isinstance(leaf, Tensor)]
                     return pytree.flatten(moved), kept
@@ -186,7 +190,8 @@ def jacfwd(
             ]
             for row in range(len(outs))
         ]
-        return _built(blocks, outputs[0], chosen, argnums, _first(aux, beside))
+        own = pytree.unflatten(blocks, apart(pytree.flatten(blocks)))
+        return _built(own, outputs[0], chosen, argnums, _first(aux, beside))
 
     return wrapped
 

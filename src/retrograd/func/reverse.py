@@ -164,8 +164,7 @@ def pull_back(
     ]
     record = is_wanted([node for node, _ in roots], cotangents)
     nodes: list[Any] = [node_of(x) for x in inputs]
-    arriving = [(node, g if record or modes.transforming() else g._array) for node, g in roots]
-    found = run(arriving, retain or record, record, nodes, accumulate=False) if roots else {}
+    found = run(roots, retain or record, record, nodes, accumulate=False) if roots else {}
     made = [_tensor(found.get(node), x) for node, x in zip(nodes, inputs, strict=True)]
     made = apart(made, cotangents) if modes.state.batches else made
     return [value_of(g, g._node is not None and is_wanted([g._node], ())) for g in made]
@@ -178,9 +177,9 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
         return False
     return bool(
         state.nested
-        or any(level.recorded for level in state.batches)
-        or any(g._node is not None for g in cotangents)
-        or any(node.op is LEAF for node in reachable(nodes))
+        or [level for level in state.batches if level.recorded]
+        or [g for g in cotangents if g._node is not None]
+        or LEAF in [node.op for node in reachable(nodes)]
     )
 
 
@@ -229,7 +228,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         result = call.returned(func(*args))
     write_back(primals, args, fresh)
     output, extra = unpacked(result, has_aux, "vjp(f, *primals)")
-    aux = values_of(extra)
+    aux = values_of(extra) if has_aux else None
     outs = outputs(output, "vjp(f, *primals)")
     for out in outs:
         if out._array.dtype.kind not in "fcV":
@@ -332,7 +331,7 @@ def differentiated(
     write_back(chosen, given, fresh)
     output, extra = unpacked(result, has_aux, f"{name}(f)(*args)")
     check_scalar(output, name)
-    aux = values_of(extra)
+    aux = values_of(extra) if has_aux else None
     one = constant_like(np.ones((), output._array.dtype), output)
     keep = is_wanted([] if output._node is None else [node_of(output)], ())
     beside = any(isinstance(t, Tensor) and t._node is not None for t in pytree.flatten(aux))

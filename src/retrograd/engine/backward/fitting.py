@@ -28,16 +28,18 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
         if not (has_memory(c) or node.op.formulas):
             c = c.as_cotangent(edge)
     shape, dtype = edge.shape, edge.dtype
-    if c.shape != shape:
-        if not expands(shape, c.shape):
+    array = c if c.__class__ is ndarray else array_behind(c)
+    if array.shape != shape:
+        if not expands(shape, array.shape):
             index = node.edges.index(edge)
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient at index {index} - got "
-                f"{list(c.shape)} but expected shape compatible with {list(shape)}. The gradient "
-                "of an argument has its shape"
+                f"{list(array.shape)} but expected shape compatible with {list(shape)}. The "
+                "gradient of an argument has its shape"
             )
         c = xp.sum_to(c, shape=shape)
-    found = c.dtype if c.__class__ is ndarray else numpy_dtype(c)
+        array = c if c.__class__ is ndarray else array_behind(c)
+    found = array.dtype
     if found is not dtype and found != dtype:
         if found.kind == "c" and dtype.kind != "c":
             c = xp.real(c)
@@ -45,9 +47,9 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
     return c
 
 
-def numpy_dtype(c: Any) -> Any:
-    """The NumPy dtype of a tensor, or of a NumPy scalar."""
-    return c._array.dtype if isinstance(c, Tensor) else c.dtype
+def array_behind(c: Any) -> Any:
+    """The array of a tensor, or an array or a NumPy scalar itself."""
+    return c._array if isinstance(c, Tensor) else c
 
 
 def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
