@@ -45,8 +45,8 @@ def finish(
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
     of them for an op with several outputs; they may be tensors that nobody else has. In a batched
-    call, `level`, only the history of its own batches is recorded (NOTE [Batches] in
-    `engine.transforms.batch`).
+    call, `level`, only the history and the tangents of its own batches are recorded (NOTE [Batches]
+    in `engine.transforms.batch`).
     """
     single = op.outputs == 1
     arrays = (results,) if single else results
@@ -54,7 +54,7 @@ def finish(
     outputs = (
         list(arrays) if made
         else [tensor_of(as_array(array)) for array in arrays] if level is None
-        else [*map(new_tensor, arrays)]
+        else [new_tensor(array) for array in arrays]
     )  # fmt: skip
     state = modes.state
     if state.records and op.formulas:
@@ -62,7 +62,7 @@ def finish(
     plain = made and not has_class(outputs[0]._array)  # whose views are the record's
     if op.view and not (plain and not shares_memory(inputs[0]._array, outputs[0]._array)):
         link_views(op, inputs[0], outputs, params)
-    for forward in state.levels:
+    for forward in state.levels if level is None else level.inner:
         forward.carry(op, inputs, outputs, params)
     for watcher in state.watchers:
         watcher.made(op, inputs, params, outputs)
@@ -73,9 +73,13 @@ def record(
     op: Op, inputs: tuple[Any, ...], outputs: list[Tensor], params: dict[str, Any], level: Any
 ) -> None:
     """Give the outputs of a call a node, if an input has one; `level` is as in `finish`."""
+    for t in inputs:
+        if t is not None and t._node is not None:
+            break
+    else:
+        return
     edges = tuple([
-        None if t is None or t._node is None or (level is not None and not level.holds(t))
-        else node_of(t)
+        None if t is None or (level is not None and not level.holds(t)) else node_of(t)
         for t in op.differentiable(inputs)
     ])  # fmt: skip
     if not any(edges):

@@ -375,13 +375,12 @@ class Batch(Interpreted):
             ours = is_batch(t) and t._array.level is level
             held.append(t._array.value if ours else t)
             flags.append(ours and not t._array.shared)
-        inner = level.inner
         results = at_levels(level.outer, on_examples, op, level.size, held, flags, params)
         shared = not any(flags)
         made = tuple([Batch(r, level, shared) for r in results])
         given = made[0] if op.outputs == 1 else made
         tensors = operands(*inputs) if op.is_binary else inputs
-        return at_levels(inner, finish, op, tensors, given, params, level)
+        return finish(op, tensors, given, params, level)
 
 
 def at_levels(levels: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:

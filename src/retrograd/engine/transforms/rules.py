@@ -77,11 +77,12 @@ def spread(t: Any, flag: bool, size: int) -> Any:
 def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
     """Run an elementwise op: examples broadcast from their last dimension, the batch axis first."""
     ranks = [
-        t._array.ndim - flag if isinstance(t, Tensor) else 0
+        t._array.ndim - flag
         for t, flag in zip(inputs, flags, strict=True)
+        if isinstance(t, Tensor)
     ]
     ndim = max(ranks)
-    if op.is_binary and isinstance(inputs[1], Tensor):
+    if op.is_binary and len(ranks) == 2:
         inputs = promoted(op, inputs, ranks)
     if min(ranks) < ndim:
         inputs = [raised(t, ndim) if flag else t for t, flag in zip(inputs, flags, strict=True)]
@@ -102,7 +103,7 @@ def raised(t: Tensor, ndim: int) -> Tensor:
 
 def promoted(op: Op, inputs: list[Any], ranks: Sequence[int]) -> list[Any]:
     """The inputs in the dtype of one example: the batch axis must not make a 0-d tensor count."""
-    if inputs[0]._array.dtype == inputs[1]._array.dtype:
+    if inputs[0]._array.dtype is inputs[1]._array.dtype:
         return inputs
     x, y = op.promote(
         *[np.empty((1,) * n, t._array.dtype) for t, n in zip(inputs, ranks, strict=True)]
