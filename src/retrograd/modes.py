@@ -38,8 +38,8 @@ from .locks import new_lock
 from .version import named
 
 __all__ = [
-    "Changed", "State", "change", "determinism", "restore", "restore_grad", "set_grad", "special",
-    "state", "transforming",
+    "Changed", "State", "change", "determinism", "restore", "special", "state", "swap", "swap_back",
+    "transforming",
 ]  # fmt: skip
 
 # `State.kind`: in a batched call BATCHED is added to one of the first two.
@@ -166,17 +166,21 @@ def change(**fields: Any) -> dict[str, Any]:
         return before
     try:
         own.update(fields)
-        records = own["grad"] and not (own["inference"] or own["below"])
-        own["records"], other = records, any(_deviating(own))
-        batched = BATCHED if own["batches"] else 0
-        own["kind"] = OTHER if other else batched + (DEFAULT if records else UNRECORDED)
-        own["deviates"] = deviates = other or not records or batched > 0
-        if deviates is not own["member"].counted:
-            own["member"].count(deviates)
+        sum_up(own)
     except BaseException:
         change(**before)
         raise
     return before
+
+
+def sum_up(own: dict[str, Any]) -> None:
+    """Let the fields that follow from others of a thread's state fit these."""
+    own["records"] = records = own["grad"] and not (own["inference"] or own["below"])
+    other, batched = any(_deviating(own)), BATCHED if own["batches"] else 0
+    own["kind"] = OTHER if other else batched + (DEFAULT if records else UNRECORDED)
+    own["deviates"] = deviates = other or not records or batched > 0
+    if deviates is not own["member"].counted:
+        own["member"].count(deviates)
 
 
 def restore(before: dict[str, Any]) -> None:
@@ -188,34 +192,34 @@ def restore(before: dict[str, Any]) -> None:
         raise
 
 
-def set_grad(on: bool) -> bool:
-    """Change `grad` alone, in a third of the time; return what it was, for `restore_grad`."""
+def swap(field: str, value: Any) -> Any:
+    """Change one field, in half the time; return what it was, for `swap_back`."""
     own = state.__dict__
-    before: bool = own.get("grad", True)
-    if before is on:
-        return before
-    kind: int = own.get("kind", OTHER)
-    if kind == OTHER or own["below"]:
-        change(grad=on)
+    if "member" not in own:
+        return change(**{field: value})[field]
+    before = own[field]
+    if before is value:
         return before
     try:
-        own["grad"] = own["records"] = on
-        own["kind"] = kind & BATCHED | (DEFAULT if on else UNRECORDED)
-        own["deviates"] = deviates = not on or kind >= BATCHED
-        if deviates is not own["member"].counted:
-            own["member"].count(deviates)
+        own[field] = value
+        if field != "grad" or own["kind"] > UNRECORDED or own["below"]:
+            sum_up(own)
+        else:  # nothing else deviates
+            own["records"], own["kind"] = value, DEFAULT if value else UNRECORDED
+            own["deviates"] = not value
+            own["member"].count(not value)
     except BaseException:
-        change(grad=before)
+        change(**{field: before})
         raise
     return before
 
 
-def restore_grad(before: bool) -> None:
-    """Give back what `set_grad` returned, also if an interrupt strikes meanwhile."""
+def swap_back(field: str, before: Any) -> None:
+    """Give back what `swap` returned, also if an interrupt strikes meanwhile."""
     try:
-        set_grad(before)
+        swap(field, before)
     except BaseException:
-        change(grad=before)
+        change(**{field: before})
         raise
 
 

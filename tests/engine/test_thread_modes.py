@@ -265,10 +265,10 @@ def test_multi_grad_hooks_tell_passes_in_several_threads_apart():
 def test_grad_alone_changes_as_with_the_others(outer):
     with modes.Changed(**outer):
         found = []
-        for change in (lambda on: modes.set_grad(on), lambda on: modes.change(grad=on)["grad"]):
+        for change in (lambda on: modes.swap("grad", on), lambda on: modes.change(grad=on)["grad"]):
             before = change(False)
             inside = modes.state.grad, modes.state.kind, modes.state.deviates, modes.special
-            modes.restore_grad(before)
+            modes.swap_back("grad", before)
             after = modes.state.grad, modes.state.kind, modes.state.deviates, modes.special
             found.append((before, inside, after))
         assert found[0] == found[1]

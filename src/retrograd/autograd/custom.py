@@ -124,7 +124,7 @@ class FunctionKind(Kind):
         derivative = self.function._derivative()
         state = modes.state
         depth = state.depth
-        grad = modes.set_grad(create_graph and state.grad)
+        grad = modes.swap("grad", create_graph and state.grad)
         try:
             state.depth = depth + 1
             if depth % 32 == 31:
@@ -133,7 +133,7 @@ class FunctionKind(Kind):
                 results = derivative(ctx, *grads)
         finally:
             state.depth = depth
-            modes.restore_grad(grad)
+            modes.swap_back("grad", grad)
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results

@@ -182,7 +182,7 @@ class Function(FunctionCtx):
         if inside is not None and recording:
             edges = inside.edges
         paused = modes.state.paused
-        before: Any = modes.change(grad=False, levels=()) if levels else modes.set_grad(False)
+        before: Any = modes.change(grad=False, levels=()) if levels else modes.swap("grad", False)
         try:
             modes.state.paused = levels
             if with_setup:
@@ -201,7 +201,7 @@ class Function(FunctionCtx):
             if levels:
                 modes.restore(before)
             else:
-                modes.restore_grad(before)
+                modes.swap_back("grad", before)
         several = isinstance(output, tuple)
         outputs, marks = output if several else (output,), ctx.non_differentiable
         made = record(cls, ctx, args, edges, outputs, with_setup)

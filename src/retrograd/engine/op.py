@@ -194,6 +194,7 @@ class Op(Kind):
         self.derivative, self.tangent = derivative, tangent
         self.keeps, self.moves, self.adds = keeps, moves, adds
         self.linear = linear or keeps or moves or adds
+        self._prepare_tangents()
         self.elementwise, self.rows = elementwise, rows
         self.view, self.piecewise = view, piecewise
         self.exact = exact or elementwise
@@ -237,6 +238,13 @@ class Op(Kind):
         )
         self._lay_out(of_complex, leads)
         self._join(rows, flat)
+
+    def _prepare_tangents(self) -> None:
+        """Say in which groups of inputs the op is linear, and what names its tangent needs."""
+        groups = self.linear.replace(" ", "").split("|") if self.linear else []
+        self.groups = [[*map(self.inputs.index, group.split(","))] for group in groups]
+        rule = self.tangent or self.derivative
+        self.asks = [] if rule is None else parameters_of(rule)[2 if rule is self.tangent else 1 :]
 
     def named(self, node_name: NodeName, shows: Shows = None) -> None:
         """Say what this op's nodes are called, and which of their edges users see."""

@@ -67,7 +67,7 @@ def on_tensors(node: Any, g: Any, live: list[bool]) -> list[Any]:
 
     The arrays of that, fitted; None for an edge that is not `live`.
     """
-    before = modes.change(grad=False)
+    before = modes.swap("grad", False)
     try:
         given = tuple(map(tensor_of, g)) if isinstance(g, tuple) else tensor_of(g)
         found = node.op.derive(recorded, given, saved.tensors(node), live)
@@ -76,4 +76,4 @@ def on_tensors(node: Any, g: Any, live: list[bool]) -> list[Any]:
             for e, c in zip(node.edges, found, strict=True)
         ]
     finally:
-        modes.restore(before)
+        modes.swap_back("grad", before)

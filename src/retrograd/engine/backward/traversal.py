@@ -73,11 +73,11 @@ def run(
         return {}
     on_tensors = create_graph or modes.transforming()
     if on_tensors and modes.state.grad is not create_graph:
-        before = modes.set_grad(create_graph)
+        before = modes.swap("grad", create_graph)
         try:
             return run(roots, retain_graph, create_graph, captures, accumulate, within)
         finally:
-            modes.restore_grad(before)
+            modes.swap_back("grad", before)
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
     for node, root in roots:
         if isinstance(root, Tensor) is not on_tensors:

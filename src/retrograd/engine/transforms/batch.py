@@ -387,8 +387,11 @@ def at_levels(levels: tuple[Any, ...], function: Callable[..., Any], *args: Any)
     """What a function gives where these forward derivatives are in progress, and no others."""
     if modes.state.levels == levels:
         return function(*args)
-    with modes.Changed(levels=levels):
+    before = modes.swap("levels", levels)
+    try:
         return function(*args)
+    finally:
+        modes.swap_back("levels", before)
 
 
 def write_through(alias: Tensor) -> Tensor:

@@ -28,7 +28,6 @@ All of them run on tensors, so where history is recorded a tangent can itself be
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -45,7 +44,6 @@ from ..backward.traversal import run
 from ..dispatch import as_non_view
 from ..graph import LEAF, Node, leaf_node, new_node
 from ..namespaces import recorded
-from ..op import parameters_of
 from ..record import tied, walk
 from ..tensor import Tensor, node_of, set_requires_grad, twin, wrap
 from ..views import live_views
@@ -98,27 +96,31 @@ class Level:
         known = [t for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)]
         if not known:
             return
-        with self.hidden():
-            try:
-                found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
-            except NotImplementedError as error:
-                raise NotImplementedError(NO_FORWARD.format(op.name, error)) from error
-            except Exception as error:
-                note_place(error, f"the forward derivative of op {op.name}")
-                raise
+        newer = modes.swap("levels", self.older)
+        try:
+            found = jvp(op, inputs, tangents, params, outputs)
+        except NotImplementedError as error:
+            raise NotImplementedError(NO_FORWARD.format(op.name, error)) from error
+        except Exception as error:
+            note_place(error, f"the forward derivative of op {op.name}")
+            raise
+        finally:
+            modes.swap_back("levels", newer)
         for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
             set_tangent(out, self, t)
         self.remember(op, outputs)
 
     def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
         """Let the node of an op keep the tangents of the outputs that it saved."""
+        node: Any = outputs[0]._node
+        if node is None:
+            return
         saved = {
             k: outputs[~i]._tangents
             for k, i in enumerate(op.table.saved)
             if i < 0 and outputs[~i]._node is not None
         }
         if saved:
-            node: Any = outputs[0]._node
             self.keep(node if op.grad_outputs == 1 else node.edges[0], saved)
 
     def keep(self, node: Node, saved: dict[int, Any]) -> None:
@@ -210,18 +212,13 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     """Set or drop (None) the tangent of `tensor` at a level."""
-    others = without(tensor._tangents, level)
+    others = without(tensor._tangents, level) if tensor._tangents else {}
     tensor._tangents = {**others, level: tangent} if tangent is not None else others or None
 
 
 def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
     """The tangents of a tensor at all levels but one, and but those that have been left."""
     return {k: t for k, t in (tangents or {}).items() if k is not level and not k.left}
-
-
-def _seen(out: Tensor) -> Tensor:
-    """An output for its own tangent's formula, which may save it: another object, so no cycle."""
-    return twin(out, node_of(out))
 
 
 def jvp(
@@ -237,26 +234,29 @@ def jvp(
     zero; outputs: those of the call, where it has run already. Outputs without derivative have no
     tangent, so the tuple is that of the differentiable ones.
     """
-    known = {i for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)}
-    given = [
-        _like_input(t, x) if i in known else None
-        for i, (x, t) in enumerate(zip(inputs, tangents, strict=True))
-    ]
+    left = {
+        i: _like_input(t, inputs[i])
+        for i, t in enumerate(tangents)
+        if t is not None and is_differentiable(op, i)
+    }
     if outputs is None:
         result = op.call(*inputs, **params)
         outputs = result if isinstance(result, tuple) else (result,)
-    several = op.outputs != 1
-    values = environment(op, inputs, outputs, params)
+    several, results = op.outputs != 1, outputs
     outputs = outputs[: len(outputs) - len(op.nondiff)]
-    if known and (op.tangent is not None or op.derivative is not None):
-        found = [fitted(by_formula(op, inputs, given, values), outputs[0])]
+    if left and (op.tangent is not None or op.derivative is not None):
+        values = environment(op, inputs, results, params)
+        found = [fitted(by_formula(op, inputs, left, values), outputs[0])]
     else:
-        groups = linear_groups(op, inputs)
-        terms = [by_linearity(op, inputs, given, params, group) for group in groups]
-        done = {i for group in groups for i in group}
-        rest = [None if i in done else t for i, t in enumerate(given)]
-        terms.append(by_transposition(op, inputs, rest, outputs, values))
-        found = [_total(parts, out) for parts, out in zip(zip(*terms), outputs)]  # noqa: B905
+        terms = []
+        for group in [range(len(inputs))] if op.variadic and op.linear else op.groups:
+            own = {i: left.pop(i) for i in group if i in left}
+            if own:
+                terms.append(by_linearity(op, inputs, own, params, group))
+        if left:
+            values = environment(op, inputs, results, params)
+            terms.append(by_transposition(op, inputs, left, outputs, values))
+        found = [_total([term[k] for term in terms], out) for k, out in enumerate(outputs)]
         if op.piecewise and not op.linear:
             found = [tied(t, [None if x is None else node_of(x) for x in inputs]) for t in found]
     if not op.view:  # whose tangent is the view of one
@@ -292,7 +292,10 @@ def _like_input(t: Any, x: Tensor) -> Any:
 
 def fitted(t: Any, like: Tensor) -> Tensor:
     """`t` with the shape and dtype of `like`, as the backward pass fits its contributions."""
-    place = leaf_node(like, like._array.shape, like._array.dtype)
+    array = like._array
+    if isinstance(t, Tensor) and t._array.shape == array.shape and t._array.dtype == array.dtype:
+        return t
+    place = leaf_node(like, array.shape, array.dtype)
     return fit(t, place, new_node(LEAF, (place,)), recorded)  # type: ignore[no-any-return]
 
 
@@ -304,14 +307,17 @@ def _total(parts: Iterable[Any], out: Tensor) -> Tensor:
     return functools.reduce(operator.add, present)
 
 
-def _filled(inputs: Sequence[Any], tangents: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    return [recorded.zeros_like(inputs[i]) if tangents[i] is None else tangents[i] for i in places]
+def _filled(inputs: Sequence[Any], known: Mapping[int, Any], places: Sequence[int]) -> list[Any]:
+    return [known[i] if i in known else recorded.zeros_like(inputs[i]) for i in places]
 
 
 def environment(
     op: Op, inputs: Sequence[Any], outputs: Sequence[Any], params: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a formula may name: inputs, outputs, parameters, shapes of inputs."""
+    """What a formula may name: inputs, outputs, parameters, shapes of inputs.
+
+    It may save an output: so it is given another object, and no cycle closes.
+    """
     known: dict[str, Any] = {**params}
     if op.variadic:
         known[f"{op.inputs[0]}_shape"] = tuple(x._array.shape for x in inputs)
@@ -319,48 +325,32 @@ def environment(
         known |= dict(zip(op.inputs, inputs, strict=True))
         for name, x in zip(op.inputs, inputs, strict=True):
             known[f"{name}_shape"] = None if x is None else x._array.shape
-    return known | dict(zip(op.output_names, outputs, strict=False))
+    seen = [twin(out, node_of(out)) for out in outputs]
+    return known | dict(zip(op.output_names, seen, strict=False))
 
 
 def by_formula(
-    op: Op, inputs: Sequence[Any], tangents: Sequence[Any], known: Mapping[str, Any]
+    op: Op, inputs: Sequence[Any], tangents: Mapping[int, Any], known: Mapping[str, Any]
 ) -> Any:
     """The tangent from the record's `tangent` or `derivative`."""
     places = [i for i in range(len(inputs)) if is_differentiable(op, i)]
     filled = _filled(inputs, tangents, places)
     t: Any = filled[0] if len(filled) == 1 else tuple(filled)
     if op.tangent is not None:
-        names = parameters_of(op.tangent)[2:]
-        return op.tangent(recorded, t, *[known[name] for name in names])
+        return op.tangent(recorded, t, *[known[name] for name in op.asks])
     assert op.derivative is not None
-    names = parameters_of(op.derivative)[1:]
-    return t * op.derivative(recorded, *[known[name] for name in names])
-
-
-def linear_groups(op: Op, inputs: Sequence[Any]) -> list[list[int]]:
-    """The places of each group of inputs in which the op is jointly linear."""
-    if not op.linear:
-        return []
-    if op.variadic:
-        return [list(range(len(inputs)))]
-    groups = [
-        [op.inputs.index(name.strip()) for name in group.split(",")]
-        for group in op.linear.split("|")
-    ]
-    return [[i for i in group if inputs[i] is not None] for group in groups]
+    return t * op.derivative(recorded, *[known[name] for name in op.asks])
 
 
 def by_linearity(
     op: Op,
     inputs: Sequence[Any],
-    tangents: Sequence[Any],
+    tangents: Mapping[int, Any],
     params: Mapping[str, Any],
     group: Sequence[int],
 ) -> Sequence[Any]:
     """What the tangents of one group contribute: the op with them in their places."""
-    if all(tangents[i] is None for i in group):
-        return itertools.repeat(None)  # type: ignore[return-value]
-    moved = list(inputs)
+    moved, group = list(inputs), [i for i in group if inputs[i] is not None]
     for i, t in zip(group, _filled(inputs, tangents, group), strict=True):
         moved[i] = t
     result = op.call(*moved, **params)
@@ -370,13 +360,11 @@ def by_linearity(
 def by_transposition(
     op: Op,
     inputs: Sequence[Any],
-    tangents: Sequence[Any],
+    tangents: Mapping[int, Any],
     outputs: Sequence[Any],
     known: Mapping[str, Any],
 ) -> Sequence[Any]:
     """The jvp as the transpose of the vjp: NOTE [Four ways], 4."""
-    if all(t is None for t in tangents):
-        return [None] * len(outputs)
     create_graph = modes.state.records
     hooks = modes.state.saved_hooks  # what is recorded here is read here, and they never see it
     before = modes.change(grad=True, saved_hooks=())
@@ -386,11 +374,11 @@ def by_transposition(
             set_requires_grad(u, True)
         g: Any = cotangents[0] if op.grad_outputs == 1 else tuple(cotangents)
         roots: list[tuple[Node, Any]] = []
-        for x, t, share in zip(inputs, tangents, pulled_back(op, g, known, tangents), strict=True):
-            if share is not None and t is not None:
-                node = fitted(share, x)._node
-                if node is not None:  # else that derivative is zero
-                    roots.append((node, t))
+        shares = pulled_back(op, g, known, tangents)
+        for i, t in tangents.items():
+            node = None if shares[i] is None else fitted(shares[i], inputs[i])._node
+            if node is not None:  # else that derivative is zero
+                roots.append((node, t))
         nodes: list[Any] = [u._node for u in cotangents]
         modes.change(saved_hooks=hooks)
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
@@ -399,14 +387,18 @@ def by_transposition(
     return [_tensor(found[node]) if node in found else None for node in nodes]
 
 
-def pulled_back(op: Op, g: Any, known: Mapping[str, Any], tangents: Sequence[Any]) -> Sequence[Any]:
+def pulled_back(
+    op: Op, g: Any, known: Mapping[str, Any], tangents: Mapping[int, Any]
+) -> Sequence[Any]:
     """What the formulas give for the inputs that have a tangent."""
     if op.together is not None:
         needs = next(iter(op.needs.values()))
         return op.together(recorded, g, *[known[need] for need in needs])  # type: ignore[no-any-return]
     return [
-        None if t is None else op.vjps[name](recorded, g, *[known[need] for need in op.needs[name]])
-        for name, t in zip(op.inputs, tangents, strict=True)
+        op.vjps[name](recorded, g, *[known[need] for need in op.needs[name]])
+        if i in tangents
+        else None
+        for i, name in enumerate(op.inputs)
     ]
 
 

@@ -77,9 +77,7 @@ def spread(t: Any, flag: bool, size: int) -> Any:
 def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
     """Run an elementwise op: examples broadcast from their last dimension, the batch axis first."""
     ranks = [
-        t._array.ndim - flag
-        for t, flag in zip(inputs, flags, strict=True)
-        if isinstance(t, Tensor)
+        t._array.ndim - flag for t, flag in zip(inputs, flags, strict=True) if isinstance(t, Tensor)
     ]
     ndim = max(ranks)
     if op.is_binary and len(ranks) == 2:
