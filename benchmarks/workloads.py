@@ -683,7 +683,7 @@ WORKLOADS = [
     Workload("higher order", "Hessian", hessian, 1.0),
     Workload("higher order", "Jacobian, row by row", jacobian_loop, 1.0),
     Workload("higher order", "Jacobian by vmap", jacobian, 1.0,
-             cause="It makes about 560 Python calls, and each takes a small part of the "
+             cause="It makes about 400 Python calls, and each takes a small part of the "
              "time."),
     Workload("higher order", "Hessian-vector product", hessian_product, 1.0),
     Workload("higher order", "learned start (MAML)", learned_start, 1.0),

@@ -21,7 +21,6 @@ from retrograd.engine.namespaces import recorded
 from retrograd.engine.op import Op, camel_case
 from retrograd.engine.overriding import forms
 from retrograd.engine.registry import OPS
-from retrograd.engine.transforms.forward import linear_groups
 from retrograd.torch import lazy_families as later
 
 HERE = Path(__file__).parent
@@ -283,7 +282,7 @@ def derivative(op: Op) -> str:
 
 def smooth(op: Op) -> str:
     """Why no kinks are listed."""
-    groups = linear_groups(op, [0] * len(op.inputs)) if op.linear else []
+    groups = op.groups
     if groups and {i for group in groups for i in group} >= {op.inputs.index(n) for n in op.vjps}:
         return "none: linear" if len(groups) == 1 else "none: multilinear"
     if re.search(r" (<|>|<=|>=|==|!=) |where\(", derivative(op)):

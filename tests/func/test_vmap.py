@@ -472,8 +472,9 @@ def test_control_flow_on_values_runs_once_per_example_with_a_warning():
     def f(x):
         return x * 2 if x.sum() > 0 else -x
 
-    with pytest.warns(UserWarning, match="f asks for the value of a single example"):
+    with pytest.warns(UserWarning, match="f asks for the value of a single example") as caught:
         found = vmap(f)(X)
+    assert caught[0].filename == __file__
     close(found, np.stack([f(X[k]).numpy() for k in range(2)]))
     with pytest.warns(UserWarning, match="once per example"):
         found = vmap(grad(lambda x: f(x).sum()))(X)

@@ -223,6 +223,19 @@ def test_every_argument_of_several_in_containers_is_written():
     assert derivative.item() == 9.0 + 36.0 + 4 * (3.0 + 24.0)
 
 
+@pytest.mark.parametrize("transform", [grad, lambda f: lambda xs: vjp(f, xs)[1](rg.tensor(1.0))[0]])
+def test_a_container_may_be_written_too_and_the_callers_tensors_stay(transform):
+    def f(xs):
+        xs[0] = xs[0] * 2
+        xs.append(xs[1])
+        return (xs[0] * xs[2]).sum()
+
+    x, y = rg.ones(2), rg.tensor([3.0, 4.0])
+    dx, dy = transform(f)([x, y])
+    assert (dx.tolist(), dy.tolist()) == ([6, 8], [2, 2])
+    assert x.tolist() == [1, 1]
+
+
 def test_the_caller_sees_what_was_written():
     for transform in (grad, grad_and_value, lambda f: lambda x: vjp(f, x)):
         x = values()

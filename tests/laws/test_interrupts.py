@@ -136,17 +136,18 @@ def test_modes_unwind_when_the_function_raises(program, kind):
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("program", ENTERED.values(), ids=ENTERED)
-def test_modes_unwind_when_an_interrupt_strikes_as_they_change(program, monkeypatch):
-    change, calls, strike_at = modes.change, 0, 0
+@pytest.mark.parametrize("name", ["change", "sum_up"])
+def test_modes_unwind_when_an_interrupt_strikes_as_they_change(name, program, monkeypatch):
+    function, calls, strike_at = getattr(modes, name), 0, 0
 
-    def struck(**fields):
+    def struck(*args, **fields):
         nonlocal calls
         calls += 1
         if calls == strike_at:
             raise KeyboardInterrupt("struck")
-        return change(**fields)
+        return function(*args, **fields)
 
-    monkeypatch.setattr(modes, "change", struck)
+    monkeypatch.setattr(modes, name, struck)
     program(sines)
     for strike_at in range(1, calls + 1, max(1, calls // 50)):  # noqa: B007 (read by `struck`)
         calls = 0

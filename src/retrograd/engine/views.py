@@ -110,6 +110,8 @@ def shortened(base: Any, view: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def live_views(base: Any) -> list[Any]:
     """All views of `base` that live."""
+    if base._views is base._outdated is None:
+        return []
     refs = (base._outdated or {}) | {id(ref): ref for ref in base._views or ()}
     return [view for ref in refs.values() if (view := ref()) is not None]
 

@@ -70,32 +70,45 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves = pytree.flatten(args, is_own)
-        dims = dims_of(in_dims, args, leaves, func)
-        size = size_of(leaves, dims)
-        examples = [
-            in_front(leaf, dim) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
-        ]
-        step = size if chunk_size is None else chunk_size
-        call = functools.partial(_at_once, func, args, kwargs, dims, randomness)
-        if step >= size:
-            results, shared, like = call(examples, size)
-        else:
-            pieces, differ = [], set()
-            for start in range(0, size, step):
-                part = slice(start, min(start + step, size))
-                given = [
-                    leaf if dim is None else leaf[part]
-                    for leaf, dim in zip(examples, dims, strict=True)
-                ]
-                piece, shared, like = call(given, part.stop - start)
-                pieces.append(piece)
-                differ |= {place for place, same in enumerate(shared) if not same}
-            results = [cat(column) for column in zip(*pieces, strict=True)]
-            shared = [place not in differ for place in range(len(results))]
-        return _placed(results, shared, like, out_dims, func)
+        return mapped(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
 
     return wrapped
+
+
+def mapped(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Any:
+    """What the function that `vmap` gives returns for these arguments."""
+    leaves = pytree.flatten(args, is_own)
+    dims = dims_of(in_dims, args, leaves, func)
+    size = size_of(leaves, dims)
+    examples = [
+        in_front(leaf, dim) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
+    ]
+    step = size if chunk_size is None else chunk_size
+    call = functools.partial(_at_once, func, args, kwargs, dims, randomness)
+    if step >= size:
+        results, shared, like = call(examples, size)
+    else:
+        pieces, differ = [], set()
+        for start in range(0, size, step):
+            part = slice(start, min(start + step, size))
+            given = [
+                leaf if dim is None else leaf[part]
+                for leaf, dim in zip(examples, dims, strict=True)
+            ]
+            piece, shared, like = call(given, part.stop - start)
+            pieces.append(piece)
+            differ |= {place for place, same in enumerate(shared) if not same}
+        results = [cat(column) for column in zip(*pieces, strict=True)]
+        shared = [place not in differ for place in range(len(results))]
+    return _placed(results, shared, like, out_dims, func)
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
@@ -128,47 +141,60 @@ def check_out_dims(out_dims: Any, func: Any) -> None:
 
 def dims_of(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Any) -> list[int | None]:
     """The batch dimension of each of the `leaves` of the arguments."""
-    name = name_of(func)
-    start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            f"structure of inputs, got: {type(in_dims)}."
+        raise misfit(
+            func,
+            in_dims,
+            "expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
+            f"of inputs, got: {type(in_dims)}.",
         )
     if not leaves:
-        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
-                         "or you are trying to vmap over a function with no inputs. The latter is "
-                         "unsupported.")  # fmt: skip
-    if isinstance(in_dims, int):
-        return [_dim_of(leaf, in_dims, start) for leaf in leaves]
-    try:
-        dims = pytree.broadcast(in_dims, args, is_own)
-    except ValueError as error:
         raise ValueError(
-            f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "
-            f"has one entry for each of {len(args)} arguments, or is a single number."
+            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
+            "you are trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    try:
+        alike = isinstance(in_dims, int)
+        dims = [in_dims] * len(leaves) if alike else pytree.broadcast(in_dims, args, is_own)
+    except ValueError as error:
+        raise misfit(
+            func,
+            in_dims,
+            f"in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` has one "
+            f"entry for each of {len(args)} arguments, or is a single number.",
         ) from None
-    return [_dim_of(leaf, dim, start) for leaf, dim in zip(leaves, dims, strict=True)]
+    return [_dim_of(leaf, dim, func, in_dims) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
-def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
+def misfit(func: Any, in_dims: Any, text: str) -> ValueError:
+    """The error for arguments of a call that do not fit `in_dims`."""
+    return ValueError(f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): {text}")
+
+
+def _dim_of(leaf: Any, dim: Any, func: Any, in_dims: Any) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int):
-        raise ValueError(
-            f"{start}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
-            "or None."
+        raise misfit(
+            func,
+            in_dims,
+            f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or "
+            "None.",
         )
     if not (isinstance(leaf, Tensor) or is_own(leaf)):
-        raise ValueError(
-            f"{start}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
-            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+        raise misfit(
+            func,
+            in_dims,
+            f"Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap "
+            "over non-Tensor arguments, please use None as the respective in_dim",
         )
     ndim: int = len(shape_of(leaf))
     if not -ndim <= dim < ndim:
-        raise ValueError(
-            f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
-            f"{ndim} so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+        raise misfit(
+            func,
+            in_dims,
+            f"Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} "
+            f"so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}.",
         )
     return dim % ndim
 
@@ -181,7 +207,7 @@ def size_of(leaves: list[Any], dims: list[int | None]) -> int:
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over: an argument whose "
                          "in_dim is not None")  # fmt: skip
-    if any(size != sizes[0] for size in sizes):
+    if len(set(sizes)) > 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension. What is no batch has None in in_dims, as "
@@ -323,7 +349,8 @@ def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, fu
     if alone and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
     try:
-        places = pytree.broadcast(out_dims, like, is_own)
+        alike = isinstance(out_dims, int)
+        places = [out_dims] * len(shared) if alike else pytree.broadcast(out_dims, like, is_own)
     except ValueError as error:
         raise ValueError(
             f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "

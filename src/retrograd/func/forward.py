@@ -106,14 +106,15 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> push(rg.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
-    with recording(primals) as call:
-        args, fresh = fresh_variables(primals, "linearize")
-        output = call.returned(func(*args))
+    leaves = pytree.flatten(primals)
+    with recording(leaves) as call:
+        variables, fresh = fresh_variables(leaves, "linearize")
+        output = call.returned(func(*pytree.unflatten(primals, variables)))
         outs = outputs(output, "linearize(f, *primals)")
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [fresh_variable(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)
-    write_back(primals, args, fresh)
+    write_back(leaves, variables, fresh)
 
     def push(*tangents: Any) -> Any:
         given = pytree.flatten(tangents)

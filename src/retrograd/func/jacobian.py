@@ -17,7 +17,7 @@ from ..autograd.functional.pairs import check_holomorphic, from_cotangents, from
 from ..autograd.grad import apart
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
-from .batching import vmap
+from .batching import mapped, vmap
 from .forward import jvp
 from .reverse import replaced, select, vjp
 
@@ -104,7 +104,7 @@ def _rows(
             given = [row if at == place else zeros(other) for at, other in enumerate(outs)]
             return tuple(pytree.flatten(pull(pytree.unflatten(output, given))))
 
-        columns = vmap(one_row, chunk_size=chunk)(basis)
+        columns = mapped(one_row, (basis,), {}, chunk_size=chunk)
         found.append([c.view((*out.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
     return found[0], found[1] if len(found) > 1 else [None] * len(xs)
 

@@ -52,7 +52,7 @@ class Transform:
 
 
 class recording(modes.Changed):  # noqa: N801 (it reads as a function)
-    """A context in which the function of a reverse-mode transform runs on `arguments`.
+    """A context in which the function of a reverse-mode transform runs, given these arguments.
 
     It is recorded in inference mode, too: a derivative is what was asked for. When the context is
     left, tensors that were written have a history only if someone may use that:
@@ -61,10 +61,10 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
 
     __slots__ = ("histories",)
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, leaves: Sequence[Any]) -> None:
         nested = (*modes.state.nested, Transform(modes.next_number()))
         super().__init__(grad=True, inference=False, below=False, nested=nested, given=[])
-        tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         bases = {id(base): base for base in map(base_of, tensors)}.values()
         self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
 
@@ -116,12 +116,11 @@ def fresh_variable(x: Tensor) -> Tensor:
     return fresh
 
 
-def fresh_variables(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
-    """A container of fresh variables in place of its tensors, and the list of them as they are now.
+def fresh_variables(leaves: Sequence[Any], caller: str) -> tuple[list[Tensor], list[Tensor]]:
+    """Fresh variables in place of tensors, and the same as they are now.
 
     The function may write to them: NOTE [Written arguments].
     """
-    leaves = pytree.flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise ValueError(
@@ -137,12 +136,14 @@ def fresh_variables(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
     given = [alias(x, x._node) for x in fresh]
     for leaf, own, before in zip(leaves, fresh, given, strict=True):
         before._alias_of = Link(leaf, (), own)
-    return pytree.unflatten(tree, fresh), given
+    return fresh, given
 
 
-def write_back(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
+def write_back(
+    leaves: Sequence[Tensor], variables: Sequence[Tensor], given: Sequence[Tensor]
+) -> None:
     """Let the caller's tensors be what the function made of them: NOTE [Written arguments], 2."""
-    for x, own, before in zip(pytree.flatten(tree), pytree.flatten(variables), given, strict=True):
+    for x, own, before in zip(leaves, variables, given, strict=True):
         if own._node is before._node and own._array is before._array:
             continue
         link: Any = before._alias_of
@@ -223,10 +224,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     >>> pull(rg.ones(2))
     (tensor([1.0000, 0.5403]),)
     """
-    with recording(primals) as call:
-        args, fresh = fresh_variables(primals, "vjp")
-        result = call.returned(func(*args))
-    write_back(primals, args, fresh)
+    leaves = pytree.flatten(primals)
+    with recording(leaves) as call:
+        variables, fresh = fresh_variables(leaves, "vjp")
+        result = call.returned(func(*pytree.unflatten(primals, variables)))
+    write_back(leaves, variables, fresh)
     output, extra = unpacked(result, has_aux, "vjp(f, *primals)")
     aux = values_of(extra) if has_aux else None
     outs = outputs(output, "vjp(f, *primals)")
@@ -250,8 +252,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 raise TypeError(f"vjp: expected cotangents to be Tensors, got {type(g).__name__}")
             given[place] = fitted(g, out, place)
         record = modes.state.grad if create_graph is None else create_graph
-        with modes.Changed(grad=record, inference=False):
+        before = modes.change(grad=record, inference=False)
+        try:
             found = pull_back(outs, given, fresh, retain_graph)
+        finally:
+            modes.restore(before)
         return pytree.unflatten(primals, found)
 
     values = values_given(output, outs)
@@ -325,10 +330,12 @@ def differentiated(
 ) -> tuple[Any, Any]:
     """The gradient and the value of a call; the transform that errors speak of is `name`."""
     chosen = select(args, argnums, name)
-    with recording(args, kwargs) as call:
-        given, fresh = fresh_variables(chosen, name)
+    leaves = pytree.flatten(chosen)
+    with recording(pytree.flatten((args, kwargs))) as call:
+        variables, fresh = fresh_variables(leaves, name)
+        given = pytree.unflatten(chosen, variables)
         result = call.returned(func(*replaced(args, argnums, given), **kwargs))
-    write_back(chosen, given, fresh)
+    write_back(leaves, variables, fresh)
     output, extra = unpacked(result, has_aux, f"{name}(f)(*args)")
     check_scalar(output, name)
     aux = values_of(extra) if has_aux else None
