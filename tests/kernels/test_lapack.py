@@ -57,6 +57,36 @@ def test_ldl_is_sytrf(kind, hermitian, n):
     assert info == 0
 
 
+@KINDS
+@pytest.mark.parametrize("by_loop", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (7, 3), (40, 1), (70, 150), (530, 9)])
+def test_triangular_systems_are_scipys(kind, by_loop, upper, unit, n, columns, monkeypatch):
+    if by_loop:
+        monkeypatch.setattr(lapack, "solved", lambda *arrays: False)
+    a = values(kind, n, n) / n + np.eye(n, dtype=kind)
+    a[np.tril_indices(n, -1) if upper else np.triu_indices(n, 1)] = np.nan
+    b = values(kind, n, columns)
+    lower = not upper
+    wanted = scipy_linalg.solve_triangular(np.nan_to_num(a), b, lower=lower, unit_diagonal=unit)
+    by_columns = np.asfortranarray(a), np.asfortranarray(b), wanted
+    for system, right, expected in ((a, b, wanted), by_columns, (a, b[:, ::-1], wanted[:, ::-1])):
+        found = lapack.solve_triangular(system, right, upper=upper, left=True, unit=unit)
+        turned = lapack.solve_triangular(system.T, right.T, upper=lower, left=False, unit=unit)
+        close(found, expected, 1000)
+        close(turned.T, expected, 1000)
+        assert found.flags.f_contiguous
+        assert turned.flags.f_contiguous
+
+
+@KINDS
+def test_triangular_systems_of_stacks_broadcast(kind):
+    a, b = values(kind, 3, 1, 10, 10) / 10 + np.eye(10, dtype=kind), values(kind, 2, 10, 4)
+    found = lapack.solve_triangular(a, b, upper=True, left=True, unit=False)
+    close(np.triu(a) @ found, np.broadcast_to(b, (3, 2, 10, 4)), 1000)
+
+
 def test_failures_are_reported_for_each_matrix_of_a_stack():
     x = np.stack([np.eye(3), np.zeros((3, 3)), np.diag([1.0, -1.0, 2.0])])
     assert lapack.cholesky(x, upper=False)[1].tolist() == [0, 1, 2]

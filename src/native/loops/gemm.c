@@ -76,10 +76,6 @@ static struct {
                          int64_t, const void *, int64_t, const void *, void *, int64_t);
     void (*complex_wide)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *,
                          int64_t, const void *, int64_t, const void *, void *, int64_t);
-    void (*solve_real)(int, int, int, int, int, int64_t, int64_t, float, const void *, int64_t,
-                       void *, int64_t);
-    void (*solve_wide)(int, int, int, int, int, int64_t, int64_t, double, const void *, int64_t,
-                       void *, int64_t);
     void (*solve_complex_real)(int, int, int, int, int, int64_t, int64_t, const void *,
                                const void *, int64_t, void *, int64_t);
     void (*solve_complex_wide)(int, int, int, int, int, int64_t, int64_t, const void *,
@@ -139,8 +135,6 @@ use_blas(PyObject *module, PyObject *path)
         {&blas.wide, "scipy_cblas_dgemm64_"},
         {&blas.complex_real, "scipy_cblas_cgemm64_"},
         {&blas.complex_wide, "scipy_cblas_zgemm64_"},
-        {&blas.solve_real, "scipy_cblas_strsm64_"},
-        {&blas.solve_wide, "scipy_cblas_dtrsm64_"},
         {&blas.solve_complex_real, "scipy_cblas_ctrsm64_"},
         {&blas.solve_complex_wide, "scipy_cblas_ztrsm64_"},
         {&blas.solve_one[0], "scipy_cblas_strsv64_"},
@@ -444,8 +438,9 @@ words_of_product(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
-/* `trsm(a, x, upper, unit)`: overwrite x by the solution of a @ solution = x, of one triangle of a, in
-   stacks of one shape but for those of a that repeat; False where BLAS cannot read an operand. */
+/* `trsm(a, x, upper, unit)`: overwrite x, complex or of one column, by the solution of
+   a @ solution = x, of one triangle of a, in stacks of one shape but for those of a that repeat; False
+   where BLAS cannot read an operand. */
 static PyObject *
 trsm(PyObject *module, PyObject *args)
 {
@@ -466,7 +461,8 @@ trsm(PyObject *module, PyObject *args)
     Matrices a, x;
     int64_t count = PyArray_SIZE(solved), n = PyArray_DIM(solved, dims - 2),
             k = PyArray_DIM(solved, dims - 1);
-    if (count == 0 || !read_matrices(matrix, solved, &a) || !read_matrices(solved, solved, &x)) {
+    if (count == 0 || (k > 1 && kind_of(type) < 2) || !read_matrices(matrix, solved, &a) ||
+        !read_matrices(solved, solved, &x)) {
         Py_RETURN_FALSE;
     }
     int order = x.order == AS_IT_IS ? ROW_MAJOR : COLUMN_MAJOR,
@@ -488,14 +484,6 @@ trsm(PyObject *module, PyObject *args)
         if (k == 1) {
             blas.solve_one[kind_of(type)](order, part, turned, diagonal, n, from, a.pitch, to,
                                           x.pitch);
-        }
-        else if (type == NPY_FLOAT) {
-            blas.solve_real(order, LEFT, part, turned, diagonal, n, k, 1, from, a.pitch, to,
-                            x.pitch);
-        }
-        else if (type == NPY_DOUBLE) {
-            blas.solve_wide(order, LEFT, part, turned, diagonal, n, k, 1, from, a.pitch, to,
-                            x.pitch);
         }
         else if (type == NPY_CFLOAT) {
             blas.solve_complex_real(order, LEFT, part, turned, diagonal, n, k, small_one, from,

@@ -77,6 +77,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "sort.c"
 #include "steps.c"
 #include "transforms.c"
+#include "triangle.c"
 #include "twister.c"
 #include "watch.c"
 #include "windows.c"
@@ -102,6 +103,7 @@ static PyMethodDef functions[] = {
     {"gemm", gemm, METH_VARARGS, NULL},
     {"words_of_product", (PyCFunction)(void (*)(void))words_of_product, METH_FASTCALL, NULL},
     {"trsm", trsm, METH_VARARGS, NULL},
+    {"solve_triangles", solve_triangles, METH_VARARGS, NULL},
     {"potrf", potrf, METH_VARARGS, NULL},
     {"getrf", getrf, METH_VARARGS, NULL},
     {"interchange", interchange, METH_VARARGS, NULL},

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import LinAlgError
 from .allocation import empty, has_values, is_numpy, table, zeros
-from .layout import with_channels_inside
+from .layout import empty_inside, with_channels_inside
 from .native.products import eliminated, factored, interchanged, solved
 
 BLOCK = 32  # columns: up to here one by one, beyond by products of blocks
@@ -68,8 +68,8 @@ def solve(a: Any, b: Any, *, left: bool = True) -> tuple[Any, Any]:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         order, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (order, b))
         x = np.take_along_axis(b, order, -2)
-        substitute(factors, x, False, True)
-        substitute(factors, x, True, False)
+        substitute(factors, x, x, False, True)
+        substitute(factors, x, x, True, False)
         return by_columns(x), info
 
 
@@ -86,29 +86,34 @@ def solve_triangular(a: Any, b: Any, *, upper: bool, left: bool, unit: bool) -> 
 
     If not `left`, with `x @ a = b`.
     """
-    if not left:
-        turned = transposed(a), transposed(b)
-        x = solve_triangular(*turned, upper=not upper, left=True, unit=unit)
-        return by_columns(transposed(x))
     if a.shape[:-2] != b.shape[:-2]:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         b = np.broadcast_to(b, batch + b.shape[-2:])
-    x = by_columns(b)
-    substitute(a, x, upper, unit)
+    x = empty_inside(b, b.shape, b.ndim - 2)
+    if left:
+        substitute(a, b, x, upper, unit)
+    else:
+        substitute(transposed(a), transposed(b), transposed(x), not upper, unit)
     return x
 
 
-def substitute(a: Any, x: Any, upper: bool, unit: bool) -> None:
-    """Overwrite `x` by the solution, by BLAS or halves at a time (depth: the size's logarithm)."""
-    if solved(a, x, upper, unit):
+def substitute(a: Any, b: Any, x: Any, upper: bool, unit: bool) -> None:
+    """Write to `x`, which may be `b`, the solution: in C, by BLAS or halves at a time.
+
+    The depth of halves is the logarithm of the size.
+    """
+    if solved(a, b, x, upper, unit):
         return
+    if x is not b:
+        x[...] = b
     n = a.shape[-1]
     if n > BLOCK:
         low, high = slice(0, n // 2), slice(n // 2, n)
         first, second = (high, low) if upper else (low, high)
-        substitute(a[..., first, first], x[..., first, :], upper, unit)
-        x[..., second, :] -= a[..., second, first] @ x[..., first, :]
-        substitute(a[..., second, second], x[..., second, :], upper, unit)
+        known, rest = x[..., first, :], x[..., second, :]
+        substitute(a[..., first, first], known, known, upper, unit)
+        rest -= a[..., second, first] @ known
+        substitute(a[..., second, second], rest, rest, upper, unit)
         return
     for i in range(n - 1, -1, -1) if upper else range(n):
         done = slice(i + 1, n) if upper else slice(0, i)
@@ -148,7 +153,8 @@ def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
             np.copyto(failed, j + 1, where=(failed == 0) & (head == 0))
             a[:, j + 1 :, j] /= np.where(head == 0, 1, head)[:, None]
             a[:, j + 1 :, j + 1 : stop] -= a[:, j + 1 :, j, None] * a[:, j, None, j + 1 : stop]
-        substitute(a[:, start:stop, start:stop], a[:, start:stop, stop:], False, True)
+        rows = a[:, start:stop, stop:]
+        substitute(a[:, start:stop, start:stop], rows, rows, False, True)
         a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
     return by_columns(a.reshape(x.shape)), pivots, info
 

@@ -43,13 +43,19 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
     return bool(strides[channel] < reach <= strides[places[0]])
 
 
+def empty_inside(x: Any, shape: Any, channel: int) -> Any:
+    """An array like `x` of a shape, unset, with its channels, or any one dimension, innermost."""
+    last = len(shape) - 1
+    out = empty(x, (*shape[:channel], *shape[channel + 1 :], shape[channel]))
+    out = out.transpose(*range(channel), last, *range(channel, last))
+    if x.__class__ is ndarray:  # the same, but it owns its memory
+        out = ndarray(shape, x.dtype, strides=out.strides)
+    return out
+
+
 def with_channels_inside(x: Any, channel: int = 1) -> Any:
     """A copy of `x` with its channels, or any one dimension, innermost in memory."""
-    shape = (*x.shape[:channel], *x.shape[channel + 1 :], x.shape[channel])
-    last = x.ndim - 1
-    out = empty(x, shape).transpose(*range(channel), last, *range(channel, last))
-    if x.__class__ is ndarray:  # the same, but it owns its memory
-        out = ndarray(x.shape, x.dtype, strides=out.strides)
+    out = empty_inside(x, x.shape, channel)
     out[...] = x
     return out
 

@@ -36,7 +36,10 @@ CALLS = {
         (3, 3), (2, 1), (1, 1), (1, 1), 0, True
     ),
     "gemm": lambda which: (ones(2, 3, 4), ones(2, 3, 5), ones(1, 5, 4), [None, ones(4)][which > 0]),
-    "trsm": lambda which: (ones(2, 3, 3), ones(2, 3, 5), which > 0, which > 1),
+    "trsm": lambda which: (ones(2, 3, 3), ones(2, 3, 1), which > 0, which > 1),
+    "solve_triangles": lambda which: (
+        ones(2, 3, 3), ones(1, 3, 5), ones(2, 3, 5), which > 0, which > 1
+    ),
     "potrf": lambda which: (ones(2, 3, 3) + np.eye(3, dtype="fd"[which > 1]), which > 0),
     "getrf": lambda which: (
         ones(2, 3, 4 - which, dtype="fd"[which > 1]) + np.arange(4 - which),

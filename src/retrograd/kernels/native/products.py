@@ -18,6 +18,7 @@ from .. import native
 from . import loops
 
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
+MOST_ROWS = 512  # of a triangular system: larger ones leave the cache, and are halved before
 
 
 @cache
@@ -60,14 +61,24 @@ def product(x: Any, y: Any, bias: Any = None) -> Any:
     return out if native.loops.gemm(out, x, y, bias) else None
 
 
-def solved(a: Any, x: Any, upper: bool, unit: bool) -> bool:
-    """Overwrite `x` by what solves `a @ solution = x`, of one triangle; whether that was done."""
-    if native.loops is None or a.__class__ is not np.ndarray or x.__class__ is not np.ndarray:
+def solved(a: Any, b: Any, x: Any, upper: bool, unit: bool) -> bool:
+    """Write to `x` what solves `a @ x = b`, of one triangle of `a`; whether that was done.
+
+    `b` and `x` have one shape, and may be one array.
+    """
+    if native.loops is None or not a.__class__ is b.__class__ is x.__class__ is np.ndarray:
         return False
-    if a.dtype != x.dtype or a.dtype.char not in "fdFD" or a.ndim > x.ndim or not has_blas():
+    if not a.dtype == b.dtype == x.dtype or a.dtype.char not in "fdFD" or a.ndim > x.ndim:
         return False
     if a.ndim < x.ndim:
         a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
+    if a.dtype.char in "fd" and x.shape[-1] != 1:
+        small = a.shape[-1] <= MOST_ROWS
+        return small and bool(native.loops.solve_triangles(a, b, x, upper, unit))
+    if not has_blas():
+        return False
+    if x is not b:
+        x[...] = b
     return native.loops.trsm(a, x, upper, unit)  # type: ignore[no-any-return]
 
 
