@@ -3,7 +3,8 @@
    NOTE [Recycling]
    1. The system gives memory page by page, at the first touch, which costs more than most ops do with
       it. So blocks of LARGE bytes and more that arrays let go of are kept, MOST bytes in all, the
-      oldest let go of first, and given to the next array of the same size.
+      oldest let go of first, and given to the next array of the same size. From LARGE on glibc maps
+      blocks anew each time, too.
    2. NumPy asks for an allocator in the current context. This one is set in the context that ops run
       in, `CALM` in `quiet.py`; the user's own arrays are none of its business. An array remembers who
       allocated it, and is freed by the same wherever that happens.
@@ -20,7 +21,7 @@
 #include <string.h>
 
 enum { SLOTS = 128 };
-static const size_t LARGE = (size_t)1 << 18, MOST = (size_t)256 << 20;
+static const size_t LARGE = (size_t)1 << 17, MOST = (size_t)256 << 20;
 
 static struct {
     struct {

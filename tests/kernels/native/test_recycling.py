@@ -49,6 +49,19 @@ def test_the_next_result_takes_the_memory_of_one_that_is_gone():
     assert printed(program) == "True True"
 
 
+def test_blocks_that_glibc_would_map_are_kept_and_the_last_one_is_taken_first():
+    program = """
+    small = x[:40_000]  # 160 kB: more than 128 KiB
+    first, second, third = (small * n for n in range(3))
+    places = place(first), place(second)
+    del first, second
+    fourth = small * 3
+    fifth = small * 4
+    print((place(fifth), place(fourth)) == places)
+    """
+    assert printed(program) == "True"
+
+
 def test_a_view_keeps_its_memory():
     program = """
     y = x * 2

@@ -10,7 +10,7 @@ sources are compared where they lie beside the package, which is where they chan
 the package goes on without it, with a warning.
 
 The memory of large arrays that ops make is used again: NOTE [Recycling] in `loops/recycle.c`.
-Blocks of 256 KiB and more are kept, 256 MiB in all; `RETROGRAD_RECYCLE=0` turns that off.
+Blocks of 128 KiB and more are kept, 256 MiB in all; `RETROGRAD_RECYCLE=0` turns that off.
 """
 
 from __future__ import annotations
