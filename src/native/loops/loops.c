@@ -104,6 +104,7 @@ static PyMethodDef functions[] = {
     {"words_of_product", (PyCFunction)(void (*)(void))words_of_product, METH_FASTCALL, NULL},
     {"trsm", trsm, METH_VARARGS, NULL},
     {"solve_triangles", solve_triangles, METH_VARARGS, NULL},
+    {"triangle", copy_triangle, METH_VARARGS, NULL},
     {"potrf", potrf, METH_VARARGS, NULL},
     {"getrf", getrf, METH_VARARGS, NULL},
     {"interchange", interchange, METH_VARARGS, NULL},

@@ -22,7 +22,8 @@ import numpy as np
 from ..errors import LinAlgError
 from .allocation import empty, has_values, is_numpy, table, zeros
 from .layout import empty_inside, with_channels_inside
-from .native.products import eliminated, factored, interchanged, solved
+from .native.products import eliminated, factored, interchanged
+from .native.triangles import solved
 
 BLOCK = 32  # columns: up to here one by one, beyond by products of blocks
 

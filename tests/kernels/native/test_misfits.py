@@ -40,6 +40,7 @@ CALLS = {
     "solve_triangles": lambda which: (
         ones(2, 3, 3), ones(1, 3, 5), ones(2, 3, 5), which > 0, which > 1
     ),
+    "triangle": lambda which: (ones(2, 3, 4), ones(2, 3, 4), which - 1, which > 0),
     "potrf": lambda which: (ones(2, 3, 3) + np.eye(3, dtype="fd"[which > 1]), which > 0),
     "getrf": lambda which: (
         ones(2, 3, 4 - which, dtype="fd"[which > 1]) + np.arange(4 - which),

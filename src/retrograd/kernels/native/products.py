@@ -18,7 +18,6 @@ from .. import native
 from . import loops
 
 LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
-MOST_ROWS = 512  # of a triangular system: larger ones leave the cache, and are halved before
 
 
 @cache
@@ -59,27 +58,6 @@ def product(x: Any, y: Any, bias: Any = None) -> Any:
         return None
     out = np.empty(shape, dtype)
     return out if native.loops.gemm(out, x, y, bias) else None
-
-
-def solved(a: Any, b: Any, x: Any, upper: bool, unit: bool) -> bool:
-    """Write to `x` what solves `a @ x = b`, of one triangle of `a`; whether that was done.
-
-    `b` and `x` have one shape, and may be one array.
-    """
-    if native.loops is None or not a.__class__ is b.__class__ is x.__class__ is np.ndarray:
-        return False
-    if not a.dtype == b.dtype == x.dtype or a.dtype.char not in "fdFD" or a.ndim > x.ndim:
-        return False
-    if a.ndim < x.ndim:
-        a = a.reshape((1,) * (x.ndim - a.ndim) + a.shape)
-    if a.dtype.char in "fd" and x.shape[-1] != 1:
-        small = a.shape[-1] <= MOST_ROWS
-        return small and bool(native.loops.solve_triangles(a, b, x, upper, unit))
-    if not has_blas():
-        return False
-    if x is not b:
-        x[...] = b
-    return native.loops.trsm(a, x, upper, unit)  # type: ignore[no-any-return]
 
 
 def factored(x: Any, upper: bool) -> bool:

@@ -63,7 +63,8 @@ def cholesky_input(xp: Any, g: Any, out: Any, upper: bool) -> Any:
     """L^-H S L^-1, S being the Hermitian part of the lower triangle of L^H g, its diagonal
     halved."""
     other = xp.adjoint(out)
-    upper, product = (out, out @ xp.adjoint(g)) if upper else (other, other @ g)
+    upper, right = (out, xp.adjoint(g)) if upper else (other, g)
+    product = xp.matmul(upper, right)
     half = xp.tril(product, diagonal=0) + xp.tril(product, diagonal=-1)
     left = xp.solve_triangular(
         upper, (half + xp.adjoint(half)) * 0.25, upper=True, left=True, unit=False

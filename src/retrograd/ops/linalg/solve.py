@@ -32,8 +32,8 @@ UNSOLVABLE = (
 
 def of_product(xp: Any, back: Any, out: Any, left: bool) -> Any:
     """The cotangent of A, for that of B, in A X = B: -A^-H g X^H; of X A = B if not `left`."""
-    turned = xp.adjoint(out)
-    return -(back @ turned) if left else -(turned @ back)
+    turned, back = xp.adjoint(out), -back
+    return xp.matmul(back, turned) if left else xp.matmul(turned, back)
 
 
 _solve_ex = declare(
