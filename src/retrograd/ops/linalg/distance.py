@@ -3,8 +3,9 @@
 NOTE [Distances]
 1. The P x R x M differences are formed a block of rows at a time, in the forward and in the
    formulas. So a distance and its gradient take memory for P x R numbers, not for P x R x M.
-2. Between many points Euclidean distances come from |a|^2 - 2 a b + |b|^2, a product of matrices.
-   It loses the digits of distances that are small beside |a|; `compute_mode` decides.
+2. Between many points Euclidean distances come from |a|^2 - 2 a b + |b|^2, a product of matrices
+   with two columns more. It loses the digits of distances that are small beside |a|;
+   `compute_mode` decides.
 """
 
 from __future__ import annotations
@@ -101,11 +102,10 @@ def _euclidean(x1: Any, x2: Any) -> Any:
     check_dtypes(x1, x2)
     if x1.dtype.char not in "fdFD":
         return _euclidean(x1.astype(np.float32), x2.astype(np.float32)).astype(x1.dtype)
-    first, second = (sums.dot(x, x) for x in (x1, x2))
-    out = x1 @ x2.swapaxes(-1, -2)
-    out *= -2
-    out += first[..., :, None]
-    out += second[..., None, :]
+    first, second = (sums.dot(x, x)[..., None] for x in (x1, x2))
+    rows = np.concatenate((x1 * -2, first, np.ones_like(first)), -1)
+    columns = np.concatenate((x2, np.ones_like(second), second), -1)
+    out = rows @ columns.swapaxes(-1, -2)
     return np.sqrt(np.maximum(out, 0, out=out), out=out)
 
 
