@@ -11,17 +11,23 @@
    3. NumPy calls it with the interpreter's lock held, which guards the list.
    4. Zeros are written to a kept block: the system's own come with new pages.
    5. A block is kept only if it is known to have the size that NumPy says it has.
-   6. What is in use and what is kept are together not much more than what was once in use: a step
+   6. NumPy's own blocks begin 16 bytes after a vector's length, so that every second store of AVX, and
+      each of AVX-512, touches two lines of the cache: sums take twice as long. Blocks that are large
+      enough to gain from it begin where lines do; from the largest on NumPy asks for huge pages.
+   7. What is in use and what is kept are together not much more than what was once in use: a step
       that finds no block of its size takes the place of the oldest ones. So peaks do not grow.
 */
 
 #if defined(__GLIBC__)
 
 #include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 128 };
+enum { SLOTS = 128, LINE = 64 };
 static const size_t LARGE = (size_t)1 << 17, MOST = (size_t)256 << 20;
+static const size_t LINED = (size_t)1 << 14, HUGE_PAGES = (size_t)1 << 22;
 
 static struct {
     struct {
@@ -32,6 +38,7 @@ static struct {
     size_t total;        /* of the blocks */
     size_t in_use, most; /* by large arrays, now and at most so far */
     PyDataMemAllocator otherwise;
+    bool is_system; /* whether its blocks are those of malloc */
 } kept;
 
 static void *
@@ -92,13 +99,23 @@ given_back(size_t size)
     kept.in_use -= size < LARGE ? 0 : size < kept.in_use ? size : kept.in_use;
 }
 
+/* A new block. */
+static void *
+new_block(size_t size)
+{
+    void *memory = NULL;
+    if (!kept.is_system || size < LINED || size >= HUGE_PAGES) {
+        return kept.otherwise.malloc(kept.otherwise.ctx, size);
+    }
+    return posix_memalign(&memory, LINE, size) == 0 ? memory : NULL;
+}
+
 static void *
 recycled_malloc(void *context, size_t size)
 {
     void *memory = find_block(size);
     give_way(size);
-    return note_use(memory == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : memory,
-                    size);
+    return note_use(memory == NULL ? new_block(size) : memory, size);
 }
 
 static void *
@@ -110,9 +127,11 @@ recycled_calloc(void *context, size_t count, size_t size)
     }
     void *memory = find_block(all);
     give_way(all);
-    return note_use(memory == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
-                                   : memset(memory, 0, all),
-                    all);
+    if (memory == NULL && (all < LINED || all >= HUGE_PAGES)) {
+        return note_use(kept.otherwise.calloc(kept.otherwise.ctx, count, size), all);
+    }
+    memory = memory == NULL ? new_block(all) : memory;
+    return note_use(memory == NULL ? NULL : memset(memory, 0, all), all);
 }
 
 static void *
@@ -160,6 +179,7 @@ recycle(PyObject *module, PyObject *nothing)
         Py_DECREF(before);
         Py_RETURN_NONE;
     }
+    kept.is_system = strcmp(handler->name, "default_allocator") == 0;
     kept.otherwise = handler->allocator; /* `before` stays alive, for what it allocates */
     PyObject *capsule = PyCapsule_New(&recycler, "mem_handler", NULL);
     PyObject *replaced = capsule == NULL ? NULL : PyDataMem_SetHandler(capsule);

@@ -62,6 +62,17 @@ def test_blocks_that_glibc_would_map_are_kept_and_the_last_one_is_taken_first():
     assert printed(program) == "True"
 
 
+def test_blocks_begin_where_lines_of_the_cache_do():
+    program = """
+    from retrograd.quiet import CALM
+    kept = []
+    for size in (5_000, 20_001, 40_000, 500_000):
+        kept += [x[:size] * 2, rg.from_numpy(CALM.copy().run(np.zeros, size)), x[:size] * 3]
+    print({place(y) % 64 for y in kept}, kept[1].sum().item())
+    """
+    assert printed(program) == "{0} 0.0"
+
+
 def test_a_view_keeps_its_memory():
     program = """
     y = x * 2
