@@ -111,6 +111,8 @@ def rand(
     """
     refuse("check_uniform_bounds", target, "fc")
     source = or_default(generator, "rand")
+    if out is None and not modes.special:
+        return allocate(source.uniform, shape, target)
     return allocate(drawing(source.uniform, order_of(out, shape)), shape, target)
 
 
@@ -131,6 +133,8 @@ def randn(
     """
     refuse("normal_kernel_cpu", target, "fc")
     source = or_default(generator, "randn")
+    if out is None and not modes.special:
+        return allocate(source.normal, shape, target)
     order = order_of(out, shape)
     return allocate(drawing(normals(source, order), order), shape, target)
 

@@ -190,7 +190,8 @@ class Generator:
                 for watcher in modes.state.watchers:
                     take = partial(watcher.draw, take)
                 return take()
-        return self._take(name, *args)
+        with self._lock:  # as in `_take`, a call less
+            return getattr(self._stream or self.stream, name)(*args)
 
     def _take(self, name: str, *args: Any) -> Any:
         with self._lock:
