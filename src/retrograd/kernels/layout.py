@@ -45,6 +45,8 @@ def channels_inside(x: Any, channel: int = 1, least: int = 4) -> bool:
 
 def empty_inside(x: Any, shape: Any, channel: int) -> Any:
     """An array like `x` of a shape, unset, with its channels, or any one dimension, innermost."""
+    if x.__class__ is ndarray and len(shape) == 2:
+        return np.empty(shape, x.dtype, "C" if channel else "F")
     last = len(shape) - 1
     out = empty(x, (*shape[:channel], *shape[channel + 1 :], shape[channel]))
     out = out.transpose(*range(channel), last, *range(channel, last))
@@ -207,7 +209,7 @@ def led_by(together: Any, leader: int, flat: Any) -> Any:
         axes = order_led(g.shape, values[leader], *values)
         given = [x.transpose(axes) if is_array(x) else x for x in given]
         made = together(xp, wanted, *given)
-        back = np.argsort(axes).tolist()
+        back = sorted(range(len(axes)), key=axes.__getitem__)
         made = [g if c is given[0] else c.transpose(back) for c in made]
         if any(flat):
             asked = [own for i, own in enumerate(flat) if wanted >> i & 1]

@@ -109,8 +109,9 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
         if x.dtype.kind in "biu":
             return add_reduce(x, axes, None, None, keepdims)
         return reduced(np.add, x, axes, np.float32, keepdims).astype(x.dtype)
-    if x.size < LARGE or has_special(x) or (axes is None and x.flags.forc):
-        return reduced(np.add, x, axes, None, keepdims)
+    whole = axes is None or len(axes) == x.ndim
+    if x.size < LARGE or has_special(x) or (whole and x.flags.forc):
+        return reduced(np.add, x, None if whole else axes, None, keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
     if math.prod([x.shape[axis] for axis in axes]) < MANY:
         return reduced(np.add, x, axes, None, keepdims)
