@@ -229,10 +229,9 @@ small_lstm_layer_back(const Given *all)
         states[i] = (PyArrayObject *)PyArray_FROM_OF(a[i < 2 ? i : 6 + i], NPY_ARRAY_CARRAY_RO);
         there = there && states[i] != NULL;
     }
-    PyObject *made[] = {new_alike((PyArrayObject *)a[4]),
-                        PyArray_NewCopy((PyArrayObject *)a[2], NPY_CORDER),
-                        PyArray_NewCopy((PyArrayObject *)a[3], NPY_CORDER),
-                        new_alike((PyArrayObject *)a[7])};
+    PyObject *made[] = {
+        new_alike((PyArrayObject *)a[4]), PyArray_NewCopy((PyArrayObject *)a[2], NPY_CORDER),
+        PyArray_NewCopy((PyArrayObject *)a[3], NPY_CORDER), new_alike((PyArrayObject *)a[7])};
     for (int i = 0; i < 4; i++) {
         there = there && made[i] != NULL;
     }
