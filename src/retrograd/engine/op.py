@@ -213,7 +213,7 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = dict(formulas)
-        self.together = next(iter(formulas.values())) if self.variadic and formulas else together
+        self.together = together
         known = ["self" if name == self.inputs[0] else name for name in self.vjps]
         self.order = sorted(range(len(known)), key=known.__getitem__)  # PyTorch's, of formulas
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
@@ -305,7 +305,7 @@ class Op(Kind):
 
     def _join(self, rows: bool, flat: Sequence[bool]) -> None:
         """Decide how several formulas run as one: `joint`."""
-        if self.together is not None and not self.variadic:
+        if self.together is not None:
             self.joint = wanted_of(self.together, self.table.reads[0])
         elif rows and len(self.formulas) > 1:
             joint = joint_formula(self.formulas, self.table.reads)
@@ -378,6 +378,8 @@ class Op(Kind):
     def derive(self, xp: Any, g: Any, values: Any, live: Sequence[bool]) -> Any:
         """What the formulas give for the values of a node; None for an edge that is not `live`."""
         reads = self.table.reads
+        if self.variadic:
+            return self.formulas[0](xp, g, *map(values.__getitem__, reads[0]))
         if self.together is not None:
             found = self.together(xp, g, *map(values.__getitem__, reads[0]))
             return [c if lives else None for c, lives in zip(found, live, strict=True)]

@@ -16,8 +16,10 @@ def test_a_profile_ends_when_the_function_raises(kind):
     interrupts.test_modes_unwind_when_the_function_raises(PROFILED, kind)
 
 
-def test_a_profile_ends_when_an_interrupt_strikes_as_modes_change(monkeypatch):
-    interrupts.test_modes_unwind_when_an_interrupt_strikes_as_they_change(PROFILED, monkeypatch)
+@pytest.mark.parametrize("name", ["change", "sum_up"])
+def test_a_profile_ends_when_an_interrupt_strikes_as_modes_change(name, monkeypatch):
+    strikes = interrupts.test_modes_unwind_when_an_interrupt_strikes_as_they_change
+    strikes(name, PROFILED, monkeypatch)
 
 
 def test_a_first_use_that_is_struck_anywhere_leaves_the_next_one_right(tmp_path, monkeypatch):

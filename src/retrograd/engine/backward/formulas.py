@@ -59,7 +59,7 @@ def definition(function: FunctionType) -> tuple[str, Any]:
 
 def formulas_of(op: Any) -> dict[str, str]:
     """The text of each input's formula, by name: what a cotangent g gives for it."""
-    if op.together is not None and not op.variadic:
+    if op.together is not None:
         text = formula(op.together)
         return {name: f"number {i} of {text}" for i, name in enumerate(op.vjps)}
     if op.derivative is None:

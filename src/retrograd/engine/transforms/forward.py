@@ -391,9 +391,10 @@ def pulled_back(
     op: Op, g: Any, known: Mapping[str, Any], tangents: Mapping[int, Any]
 ) -> Sequence[Any]:
     """What the formulas give for the inputs that have a tangent."""
-    if op.together is not None:
-        needs = next(iter(op.needs.values()))
-        return op.together(recorded, g, *[known[need] for need in needs])  # type: ignore[no-any-return]
+    if op.variadic or op.together is not None:
+        name, formula = next(iter(op.vjps.items()))
+        formula = op.together or formula
+        return formula(recorded, g, *[known[need] for need in op.needs[name]])  # type: ignore[no-any-return]
     return [
         op.vjps[name](recorded, g, *[known[need] for need in op.needs[name]])
         if i in tangents
