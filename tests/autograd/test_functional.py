@@ -174,6 +174,15 @@ def cube(x):
     return (x**3).sum()
 
 
+def test_a_batch_that_does_not_move_along_has_zero_columns():
+    def first(x, y):
+        return rg.func.grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(x, y)[0]
+
+    inputs = tensor(*X), tensor(*V)
+    found = functional.jacobian(first, inputs, vectorize=True, strategy="forward-mode")
+    assert [each.tolist() for each in found] == [[[0, 0], [0, 0]], [[1, 0], [0, 1]]]
+
+
 def test_hessian_by_columns_is_the_hessian_by_rows():
     x = rg.tensor([1.0, 2.0])
     found = functional.hessian(cube, x, vectorize=True, outer_jacobian_strategy="forward-mode")

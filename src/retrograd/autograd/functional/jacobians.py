@@ -211,14 +211,18 @@ def _pushed(
     """The tangents of each output for every tangent of one input, as columns of its Jacobian."""
     x = xs[place]
     level = BatchLevel(len(units._array))
-    with level, Level() as forward:
-        duals = [recorded.clone(t) for t in xs]  # the function may write to them
-        duals[place] = dual(duals[place], batched(units, level), forward)
-        many, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
-        pairs = [parts(output, forward) for output in outputs]
+    with level:
+        with Level() as forward:
+            duals = [recorded.clone(t) for t in xs]  # the function may write to them
+            duals[place] = dual(duals[place], batched(units, level), forward)
+            found = func(*duals)
+            many, outputs = as_tuple(found, "outputs of the user-provided function", "jacobian")
+            pairs = [parts(output, forward) for output in outputs]
+        columns = [
+            split(recorded.zeros_like(value) if t is None else t, level) for value, t in pairs
+        ]
     moved = []
-    for value, tangent in pairs:
-        rows = split(recorded.zeros_like(value) if tangent is None else tangent, level)
+    for rows, (value, _) in zip(columns, pairs, strict=True):
         last = recorded.permute(rows, dims=(*range(1, rows._array.ndim), 0))
         moved.append(recorded.reshape(last, shape=(*value._array.shape, *x._array.shape)))
     return many, tuple(moved)
