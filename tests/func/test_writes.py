@@ -236,6 +236,22 @@ def test_a_container_may_be_written_too_and_the_callers_tensors_stay(transform):
     assert x.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("gradient", [grad, lambda f: lambda x: vjp(f, x)[1](rg.tensor(1.0))[0]])
+def test_elements_of_a_derivative_in_a_batch_are_written_one_by_one(gradient):
+    def first(x, c):
+        found = gradient(lambda x: x.sum() * c)(x)
+        found[0] = 7
+        return found
+
+    assert vmap(first)(rg.ones(2, 3), rg.arange(2.0)).tolist() == [[7, 0, 0], [7, 1, 1]]
+
+
+def test_elements_of_a_jacobian_are_written_one_by_one():
+    found = jacrev(lambda x: x.sum() * rg.ones(2))(rg.ones(3))
+    found[0, 0] = 7
+    assert found.tolist() == [[7, 1, 1], [1, 1, 1]]
+
+
 def test_the_caller_sees_what_was_written():
     for transform in (grad, grad_and_value, lambda f: lambda x: vjp(f, x)):
         x = values()

@@ -382,25 +382,25 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
 
 def apart(found: Sequence[Any], others: Sequence[Any] = ()) -> list[Any]:
     """Derivatives that may be written one by one: copies where memory is another's, or overlaps."""
-    taken = {id(memory_of(t)) for t in others if t is not None}
+    taken = {id(root(array)) for array in map(memory_behind, others) if array is not None}
     made = []
     for g in found:
-        own, memory = g, None if g is None else memory_of(g)
-        if memory is not None:
-            if id(memory) in taken or (has_memory(g._array) and overlaps(g._array)):
+        own, array = g, memory_behind(g)
+        if array is not None:
+            if id(root(array)) in taken or overlaps(array):
                 own = recorded.clone(g)
-                memory = memory_of(own)
-            taken.add(id(memory))
+                array = memory_behind(own)
+            taken.add(id(root(array)))
         made.append(own)
     return made
 
 
-def memory_of(t: Tensor) -> Any:
-    """The array that owns the memory of a tensor, or of the batch that it is; None without one."""
-    array = t._array
+def memory_behind(t: Tensor | None) -> Any:
+    """The array of a tensor, or of all examples of the batch that it is; None without memory."""
+    array: Any = None if t is None else t._array
     while is_batched(array):
         array = array.value._array
-    return root(array) if has_memory(array) else None
+    return array if has_memory(array) else None
 
 
 def _sequence(value: Any) -> list[Any]:
