@@ -298,6 +298,22 @@ def test_inference_mode_does_not_stop_a_derivative(derive, made_inside):
     assert found.tolist() == [3.0, 12.0]
 
 
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda x: jacrev(lambda y: y**3)(x).diag(),
+        lambda x: hessian(lambda y: (y**4).sum() / 4)(x).diag(),
+        lambda x: jacrev(jacrev(lambda y: (y**4).sum() / 4))(x).diag(),
+    ],
+)
+def test_jacobians_in_inference_mode_have_no_history_in_either_grad_mode(derive):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    with rg.inference_mode(), rg.enable_grad():
+        found = derive(x)
+    assert found.tolist() == [3.0, 12.0]
+    assert not found.requires_grad
+
+
 def test_dictionaries_of_every_class_come_back_as_they_were():
     given = collections.defaultdict(int, a=rg.tensor(2.0))
     found = grad(lambda p: p["a"] ** 2)(given)

@@ -77,9 +77,10 @@ def jacrev(
 def copied(tree: Any) -> Any:
     """A container with copies of the tensors, for one call of a function that may write to them.
 
-    They are no inference tensors: a derivative is what was asked for.
+    They are no inference tensors: a derivative is what was asked for. But inference mode records no
+    history, whatever grad mode is.
     """
-    with modes.Changed(inference=False):
+    with modes.Changed(inference=False, grad=modes.state.records):
         return pytree.map_leaves(lambda x: recorded.clone(x) if isinstance(x, Tensor) else x, tree)
 
 
