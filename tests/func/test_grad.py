@@ -287,6 +287,10 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
         lambda x: vmap(grad(lambda y: y**3))(x),
         lambda x: grad(lambda y: vmap(lambda z: z**3)(y).sum())(x),
         lambda x: jacrev(lambda y: y**3)(x).diag(),
+        lambda x: jacfwd(lambda y: y**3)(x).diag(),
+        lambda x: jvp(lambda y: y**3, (x,), (rg.ones_like(x),))[1],
+        lambda x: jvp(lambda y: rg.stack([y, y, y]).prod(0), (x,), (rg.ones_like(x),))[1],
+        lambda x: vmap(lambda y: jvp(lambda z: z**3, (y,), (rg.ones_like(y),))[1])(x),
         lambda x: hessian(lambda y: (y**4).sum() / 4)(x).diag(),
     ],
 )

@@ -367,8 +367,10 @@ def by_transposition(
     """The jvp as the transpose of the vjp: NOTE [Four ways], 4."""
     create_graph = modes.state.records
     hooks = modes.state.saved_hooks  # what is recorded here is read here, and they never see it
-    before = modes.change(grad=True, saved_hooks=())
+    before = modes.change(grad=True, inference=False, below=False, saved_hooks=())
     try:
+        if not create_graph:
+            known = {name: readable(value) for name, value in known.items()}
         cotangents = [recorded.zeros_like(out) for out in outputs]
         for u in cotangents:
             set_requires_grad(u, True)
@@ -385,6 +387,15 @@ def by_transposition(
     finally:
         modes.restore(before)
     return [_tensor(found[node]) if node in found else None for node in nodes]
+
+
+def readable(value: Any) -> Any:
+    """An inference tensor as one that nodes which nobody keeps may save; any other value itself."""
+    if not isinstance(value, Tensor) or not value._inference:
+        return value
+    made = twin(value, node_of(value))
+    made._inference = False
+    return made
 
 
 def pulled_back(
